@@ -1,0 +1,131 @@
+#include "base/files.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+namespace phalanx {
+
+Error errno_error(const std::string& doing, int number) {
+  const int error = number < 0 ? errno : number;
+  Code code = Code::internal;
+  if (error == ENOENT) code = Code::not_found;
+  if (error == EACCES || error == EPERM || error == EROFS) code = Code::denied;
+  return {code, doing + ": " + std::strerror(error)};
+}
+
+Result<UniqueFd> open_file(const std::string& path, int flags, mode_t mode) {
+  int fd;
+  do fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);
+  while (fd < 0 && errno == EINTR);
+  if (fd < 0) return errno_error(path);
+  return UniqueFd(fd);
+}
+
+Result<std::string> read_file(const std::string& path, uint64_t limit) {
+  UniqueFd fd = TRY(open_file(path, O_RDONLY));
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0) return errno_error(path);
+  if (S_ISDIR(info.st_mode)) return Error{Code::invalid, path + ": is a folder, not a file"};
+  const auto too_long = [&](uint64_t size) {
+    return Error{Code::invalid,
+                 path + ": is " + std::to_string(size) + " bytes long, more than " + std::to_string(limit)};
+  };
+  if (S_ISREG(info.st_mode) && static_cast<uint64_t>(info.st_size) > limit)
+    return too_long(static_cast<uint64_t>(info.st_size));
+  std::string text;
+  text.reserve(static_cast<size_t>(info.st_size) + 1);
+  char buffer[65536];
+  for (;;) {
+    const ssize_t n = ::read(fd.get(), buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno_error(path);
+    if (n == 0) return text;
+    text.append(buffer, static_cast<size_t>(n));
+    if (text.size() > limit) return too_long(text.size());
+  }
+}
+
+Status write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno_error("write");
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+  return Done{};
+}
+
+Status write_file(const std::string& path, std::string_view text, mode_t mode) {
+  const std::string temporary = path + ".tmp." + std::to_string(::getpid());
+  UniqueFd fd = TRY(open_file(temporary, O_WRONLY | O_CREAT | O_TRUNC, mode));
+  if (Status status = write_all(fd.get(), text); !status) {
+    ::unlink(temporary.c_str());
+    return std::move(status).error().context(path);
+  }
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    Error error = errno_error(path);
+    ::unlink(temporary.c_str());
+    return error;
+  }
+  return Done{};
+}
+
+Status make_folders(const std::string& path, mode_t mode) {
+  if (::mkdir(path.c_str(), mode) == 0) return Done{};
+  if (errno == EEXIST) {
+    if (is_folder(path)) return Done{};
+    return Error{Code::invalid, path + ": exists and is not a folder"};
+  }
+  if (errno != ENOENT) return errno_error(path);
+  const size_t slash = path.find_last_of('/');
+  if (slash == std::string::npos || slash == 0) return errno_error(path);
+  TRY(make_folders(path.substr(0, slash), mode));
+  if (::mkdir(path.c_str(), mode) != 0 && errno != EEXIST) return errno_error(path);
+  return Done{};
+}
+
+Status remove_tree(const std::string& path) {
+  std::error_code error;
+  std::filesystem::remove_all(path, error);
+  if (error) return Error{Code::internal, path + ": " + error.message()};
+  return Done{};
+}
+
+bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+
+bool is_folder(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+std::string absolute(const std::string& path, const std::string& base) {
+  std::filesystem::path full(path);
+  if (full.is_relative()) {
+    std::error_code error;
+    full = (base.empty() ? std::filesystem::current_path(error) : std::filesystem::path(absolute(base))) / full;
+  }
+  std::string text = full.lexically_normal().string();
+  if (text.size() > 1 && text.back() == '/') text.pop_back();
+  return text;
+}
+
+Result<std::vector<std::string>> list_folder(const std::string& path) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
+  if (!folder) return errno_error(path);
+  std::vector<std::string> names;
+  while (const dirent* entry = ::readdir(folder.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace phalanx

@@ -1,0 +1,89 @@
+// job_spec.h - what the user asked for, once checked: an Azure ML command job plus Phalanx's own keys.
+//
+// One type for every way in (YAML file, command line flags, JSON of the SDK). A value of this type that came out
+// of spec::parse_* has passed every check that needs no machine; it is plain data, safe to copy and share.
+// Contract: the commandJob schema of the Azure ML CLI v2; names are its names.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/json.hpp>
+
+namespace phalanx::spec {
+
+enum class Framework { none, pytorch, mpi, tensorflow, ray };
+
+// How often the command is started. `process` is Azure ML's own rule (see plan/); the others are Phalanx's.
+enum class Launch { process, node, head };
+
+struct Distribution {
+  Framework framework = Framework::none;
+  Launch launch = Launch::process;
+  std::optional<int> process_count_per_instance;  // >= 1; pytorch and mpi
+  std::optional<int> worker_count;                // >= 1; tensorflow
+  std::optional<int> parameter_server_count;      // >= 0; tensorflow
+  boost::json::object ray;                        // ray's own keys, kept as given
+};
+
+struct Input {
+  bool literal = true;
+  std::string value;  // literal: as Azure ML turns it to text (true -> "True", 1.0 -> "1.0")
+  std::string type;   // data: uri_folder, uri_file, mltable, custom_model, mlflow_model, triton_model
+  std::string mode;   // data: ro_mount, download, direct, eval_mount, eval_download
+  std::string path;   // data: as written; relative paths are relative to JobSpec::base_folder
+};
+
+struct Output {
+  std::string type = "uri_folder";
+  std::string mode = "rw_mount";
+  std::string path;  // empty: a folder of the job
+  std::string name, version;
+};
+
+struct Environment {
+  std::string reference;       // "azureml:NAME@latest" and the like; empty for an inline one
+  boost::json::object inline_; // image, build, conda_file, ...; empty for a reference
+};
+
+struct Resources {
+  int instance_count = 1;  // >= 1: nodes
+  std::string instance_type, shm_size = "2g";
+  boost::json::object other;  // docker_args, properties, locations, max_instance_count: kept as given
+};
+
+enum class Isolation { automatic, pid_namespace, user_namespace, cgroup, plain };
+
+struct JobSpec {
+  // Azure ML's keys.
+  std::string name;                            // empty: one is made at submission
+  std::string display_name, experiment_name, description;
+  std::string command;                         // run by a shell
+  std::string code;                            // folder or file; empty: none. As written
+  std::string compute;                         // as written; empty: none named
+  Environment environment;
+  std::map<std::string, std::string> environment_variables;
+  std::map<std::string, Input> inputs;
+  std::map<std::string, Output> outputs;
+  Resources resources;
+  Distribution distribution;
+  std::optional<std::chrono::seconds> timeout; // limits.timeout
+  std::map<std::string, std::string> tags, properties;
+  boost::json::object services, identity, queue_settings;  // kept as given
+  std::string parent_job_name;
+
+  // Phalanx's own keys.
+  std::vector<std::string> argv;               // `phalanx launch`: started directly, without a shell; command is empty
+  Isolation isolation = Isolation::automatic;
+  std::chrono::milliseconds stop_grace{10000}; // SIGTERM to SIGKILL
+  int priority = 0;                            // higher first, -1000..1000; from queue_settings.priority if absent
+  bool oversubscribe = false;                  // start even where the machine has no room left
+
+  std::string base_folder;                     // absolute: what relative paths are relative to
+};
+
+}  // namespace phalanx::spec

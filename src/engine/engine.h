@@ -1,0 +1,39 @@
+// engine.h - where a job runs. An engine gets one node process onto each node and knows no frameworks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "plan/plan.h"
+#include "spec/job_spec.h"
+
+namespace phalanx::engine {
+
+struct Submission {
+  spec::JobSpec spec;
+  std::string job_text;                  // the file as written; empty for `phalanx launch`
+  std::vector<std::string> environment;  // "NAME=value" of the submitter
+  std::string directory;                 // `launch`: where ranks run; empty: a copy of the code per node
+  bool foreground = false;               // the job ends when the submitter does (control connection closed)
+};
+
+struct Handle {
+  std::string name;
+  std::string folder;  // absolute
+  UniqueFd control;    // a connection to the coordinator, see control.h
+};
+
+// What a job would get and run here, without starting anything: `--dry-run`.
+Result<plan::Plan> preview(const Submission& submission);
+
+// Makes the job folder, copies the code, starts the coordinator. When it fails nothing is left behind.
+// Code::invalid: the job asks for what this machine cannot give; the message says which and the cure.
+Result<Handle> submit(Submission submission);
+
+// Where programs on this machine ask a coordinator for something. One JSON object a line each way:
+//   {"do": "cancel", "by": "ann", "why": "cancel" | "interrupt", "kill": false}  ->  {"ok": true} | {"ok": false, "error": ...}
+Result<UniqueFd> connect(const std::string& job_folder);
+
+}  // namespace phalanx::engine

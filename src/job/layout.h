@@ -1,0 +1,47 @@
+// layout.h - where everything of a job lies. The only place that knows file names of a job folder.
+//
+//   $PHALANX_HOME (default ~/.phalanx)                                    0700
+//   +- environments.yml            names of environments -> this machine's Pythons
+//   +- jobs/NAME/                  one job folder = the truth about one job, readable with cat      0700
+//      +- job.yml                  the file as it was submitted (absent for `phalanx launch`)
+//      +- job.json                 the checked JobSpec (spec::to_json)
+//      +- plan.json                who runs what (plan::to_json)
+//      +- events.jsonl             what happened, one JSON object a line; locked by the living coordinator
+//      +- control                  socket of the coordinator (cancel); gone when it is
+//      +- environment.0600         submitter's environment and secret; deleted at the end
+//      +- code/                    snapshot of the user's code
+//      +- nodes/0/wd/              working directory of node 0: a copy of code/ (its ./outputs and ./logs are kept)
+//      +- outputs/NAME/            named outputs
+//      +- user_logs/std_log.txt    one process; std_log_process_N.txt (zero-padded) for several;
+//      |                           attempt k > 0 in user_logs/retry_00k/
+//      +- system_logs/             coordinator.log, node_0.log: Phalanx's own words
+#pragma once
+
+#include <string>
+
+namespace phalanx::job {
+
+std::string home();  // $PHALANX_HOME or ~/.phalanx
+std::string jobs_folder();
+
+struct Layout {
+  std::string folder;  // absolute
+
+  static Layout of(const std::string& job_name);
+
+  std::string job_yml() const { return folder + "/job.yml"; }
+  std::string job_json() const { return folder + "/job.json"; }
+  std::string plan_json() const { return folder + "/plan.json"; }
+  std::string events() const { return folder + "/events.jsonl"; }
+  std::string control() const { return folder + "/control"; }
+  std::string environment() const { return folder + "/environment.0600"; }
+  std::string code() const { return folder + "/code"; }
+  std::string working_directory(int node) const { return folder + "/nodes/" + std::to_string(node) + "/wd"; }
+  std::string output(const std::string& name) const { return folder + "/outputs/" + name; }
+  std::string system_logs() const { return folder + "/system_logs"; }
+  std::string user_logs(int attempt = 0) const;
+  // Of `world` processes in all; Azure ML's names.
+  std::string rank_log(int rank, int world, int attempt = 0) const;
+};
+
+}  // namespace phalanx::job

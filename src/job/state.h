@@ -1,0 +1,63 @@
+// state.h - a job as its events tell it: state is events replayed. Pure; readers never write.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "job/event.h"
+#include "job/verdict.h"
+
+namespace phalanx::job {
+
+// Azure ML's names of states (to_text gives its spelling).
+enum class State {
+  not_started, queued, preparing, starting, running, finalizing, cancel_requested,
+  completed, failed, canceled, not_responding,
+};
+const char* to_text(State state);
+inline bool is_final(State state) {
+  return state == State::completed || state == State::failed || state == State::canceled;
+}
+
+struct RankView {
+  enum class Phase { waiting, running, ended };
+  int rank = 0, node = 0;
+  Phase phase = Phase::waiting;
+  int pid = 0;                     // as the submitting machine's own namespace sees it
+  double started = 0, ended = 0;   // seconds since the epoch
+  std::optional<int> code, signal; // one of them once ended
+  bool stopped = false;            // ended after we had told it to
+  bool oom = false;
+  long max_rss_kb = 0;
+};
+
+struct NodeView {
+  int node = 0;
+  std::string name, host, address, isolation, note;
+  int guard_pid = 0, supervisor_pid = 0;
+  bool ready = false, lost = false;
+};
+
+struct JobView {
+  std::string name, user, host;
+  State state = State::not_started;
+  int coordinator_pid = 0, nodes_wanted = 0, world = 0, attempt = 0;
+  double submitted = 0, started = 0, ended = 0;  // seconds since the epoch; 0: not yet
+  std::string waiting_for;                       // why it is queued, for people
+  std::vector<NodeView> nodes;
+  std::vector<RankView> ranks;
+  std::optional<Verdict> verdict;                // once ended
+  std::optional<int> exit_code;
+  std::vector<std::string> warnings;
+
+  void apply(const Event& event);  // idempotent for a repeated event; unknown kinds change nothing
+};
+
+// Reads the whole log and asks whether a coordinator lives: none and no end reads NotResponding while the last event
+// is younger than `patience`, then Failed with a verdict that says so.
+Result<JobView> read_job(const std::string& job_folder, double patience_seconds = 8);
+
+boost::json::object to_json(const JobView& view);  // what `show -o json` prints
+
+}  // namespace phalanx::job

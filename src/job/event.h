@@ -43,7 +43,8 @@ std::string to_line(const Event& event);  // with its newline
 Result<Event> parse_event(const std::string& line);
 
 // The writer. Holds an OFD lock on the log for as long as the descriptor lives: one coordinator per job. (An OFD lock
-// and not flock, because readers can ask whether it is held, F_OFD_GETLK, without ever taking it.)
+// and not flock, because readers can ask whether it is held, F_OFD_GETLK, without ever taking it. A forked child that
+// keeps the descriptor keeps the lock: it must close fd() first of all.)
 class EventLog {
  public:
   // Creates the log, or opens it to append. Code::unavailable when another coordinator holds it.
@@ -54,8 +55,9 @@ class EventLog {
   int fd() const { return fd_.get(); }
 
  private:
-  explicit EventLog(UniqueFd fd) : fd_(std::move(fd)) {}
+  EventLog(UniqueFd fd, bool torn) : fd_(std::move(fd)), torn_(torn) {}
   UniqueFd fd_;
+  bool torn_;  // the log ends in half a line
 };
 
 // Whether a living coordinator holds the log.

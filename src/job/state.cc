@@ -1,0 +1,293 @@
+#include "job/state.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "base/files.h"
+#include "job/layout.h"
+
+namespace phalanx::job {
+namespace {
+
+// The whole life of a job. Within an attempt a state only ever goes down this list, so replaying an event twice, or two
+// in the wrong order, changes nothing; a final state is never left.
+struct Step {
+  std::string_view kind;
+  State state;
+};
+constexpr Step kSteps[] = {
+    {"submitted", State::not_started},
+    {"queued", State::queued},
+    {"preparing", State::preparing},
+    {"starting", State::starting},
+    {"running", State::running},
+    {"finalizing", State::finalizing},
+    {"cancel_requested", State::cancel_requested},
+};
+constexpr const char* kNames[] = {
+    "NotStarted", "Queued",          "Preparing", "Starting", "Running",  "Finalizing",
+    "CancelRequested", "Completed", "Failed",   "Canceled", "NotResponding",
+};
+static_assert(std::size(kNames) == static_cast<size_t>(State::not_responding) + 1);
+
+constexpr int kMostRanks = 1 << 20;  // a line of the log that names more is no line of ours
+constexpr const char* kNoWord = "the coordinator ended without a word (killed, or the machine restarted)";
+constexpr const char* kNoWordHint =
+    "its ranks were killed with it; system_logs/ has its last words, `dmesg -T` what the kernel did; submit it again";
+
+using Object = boost::json::object;
+
+std::string text_of(const Object& data, std::string_view key) {
+  const auto* value = data.if_contains(key);
+  return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
+}
+
+std::optional<int64_t> number_of(const Object& data, std::string_view key) {
+  const auto* value = data.if_contains(key);
+  if (value == nullptr || !value->is_int64()) return std::nullopt;
+  return value->get_int64();
+}
+
+int int_of(const Object& data, std::string_view key, int otherwise = 0) {
+  const auto number = number_of(data, key);
+  return number && *number >= INT32_MIN && *number <= INT32_MAX ? static_cast<int>(*number) : otherwise;
+}
+
+double seconds_of(const Object& data, std::string_view key, double otherwise) {
+  const auto* value = data.if_contains(key);
+  return value != nullptr && value->is_number() ? value->to_number<double>() : otherwise;
+}
+
+bool flag_of(const Object& data, std::string_view key) {
+  const auto* value = data.if_contains(key);
+  return value != nullptr && value->is_bool() && value->get_bool();
+}
+
+size_t length_of(const Object& data, std::string_view key) {
+  const auto* value = data.if_contains(key);
+  return value != nullptr && value->is_array() ? value->get_array().size() : 0;
+}
+
+// The element with this number in a vector sorted by it, made if need be. Mostly element i is number i.
+template <class T>
+T* numbered(std::vector<T>& list, int T::*number, int wanted) {
+  if (wanted < 0 || wanted >= kMostRanks) return nullptr;
+  const auto index = static_cast<size_t>(wanted);
+  if (index < list.size() && list[index].*number == wanted) return &list[index];
+  auto at = std::lower_bound(list.begin(), list.end(), wanted, [&](const T& item, int n) { return item.*number < n; });
+  if (at == list.end() || (*at).*number != wanted) {
+    at = list.emplace(at);
+    (*at).*number = wanted;
+  }
+  return &*at;
+}
+
+void on_submitted(JobView& view, const Event& event) {
+  view.name = text_of(event.data, "name");
+  view.user = text_of(event.data, "user");
+  view.host = text_of(event.data, "host");
+  view.coordinator_pid = int_of(event.data, "pid");
+  view.nodes_wanted = int_of(event.data, "nodes");
+  view.world = int_of(event.data, "world");
+  if (view.submitted == 0) view.submitted = event.time;
+}
+
+void on_queued(JobView& view, const Event& event) {
+  const size_t ahead = length_of(event.data, "ahead");
+  view.waiting_for = "slots: " + std::to_string(int_of(event.data, "free")) + " of " +
+                     std::to_string(int_of(event.data, "slots")) + " free";
+  if (ahead > 0) view.waiting_for += " (" + std::to_string(ahead) + (ahead == 1 ? " job" : " jobs") + " ahead)";
+}
+
+void on_node_ready(JobView& view, const Event& event) {
+  NodeView* node = numbered(view.nodes, &NodeView::node, int_of(event.data, "node", -1));
+  if (node == nullptr) return;
+  node->name = text_of(event.data, "name");
+  node->host = text_of(event.data, "host");
+  node->address = text_of(event.data, "address");
+  node->isolation = text_of(event.data, "isolation");
+  node->note = text_of(event.data, "note");
+  node->guard_pid = int_of(event.data, "guard_pid");
+  node->supervisor_pid = int_of(event.data, "supervisor_pid");
+  node->ready = true;
+}
+
+void on_node_lost(JobView& view, const Event& event) {
+  NodeView* node = numbered(view.nodes, &NodeView::node, int_of(event.data, "node", -1));
+  if (node == nullptr) return;
+  node->lost = true;
+  if (const std::string reason = text_of(event.data, "reason"); !reason.empty()) node->note = reason;
+}
+
+void on_ranks_started(JobView& view, const Event& event) {
+  const auto* pids = event.data.if_contains("pids");
+  const int64_t first = number_of(event.data, "first_rank").value_or(0);
+  if (pids == nullptr || !pids->is_array() || first < 0 || first > kMostRanks) return;
+  if (view.started == 0) view.started = event.time;
+  for (size_t i = 0; i < pids->get_array().size(); ++i) {
+    RankView* rank = numbered(view.ranks, &RankView::rank, static_cast<int>(first) + static_cast<int>(i));
+    if (rank == nullptr) return;
+    rank->node = int_of(event.data, "node");
+    const auto& pid = pids->get_array()[i];
+    rank->pid = pid.is_int64() ? static_cast<int>(pid.get_int64()) : 0;
+    rank->started = event.time;
+    if (rank->phase == RankView::Phase::waiting) rank->phase = RankView::Phase::running;
+  }
+}
+
+void on_rank_exited(JobView& view, const Event& event) {
+  RankView* rank = numbered(view.ranks, &RankView::rank, int_of(event.data, "rank", -1));
+  if (rank == nullptr) return;
+  rank->node = int_of(event.data, "node");
+  rank->phase = RankView::Phase::ended;
+  rank->ended = seconds_of(event.data, "at", event.time);
+  rank->code = rank->signal = std::nullopt;
+  if (const auto signal = number_of(event.data, "signal")) rank->signal = static_cast<int>(*signal);
+  else rank->code = int_of(event.data, "code");
+  rank->stopped = flag_of(event.data, "stopped");
+  rank->oom = flag_of(event.data, "oom");
+  rank->max_rss_kb = static_cast<long>(number_of(event.data, "max_rss_kb").value_or(0));
+}
+
+void on_warning(JobView& view, const Event& event) {
+  std::string text = text_of(event.data, "text");
+  if (event.kind == "log_gap")
+    text = "rank " + std::to_string(int_of(event.data, "rank")) + ": " +
+           std::to_string(number_of(event.data, "bytes").value_or(0)) + " bytes of its log were lost (" +
+           text_of(event.data, "reason") + ")";
+  if (std::find(view.warnings.begin(), view.warnings.end(), text) == view.warnings.end())
+    view.warnings.push_back(std::move(text));
+}
+
+void on_ended(JobView& view, const Event& event) {
+  const std::string state = text_of(event.data, "state");
+  view.state = state == "Completed" ? State::completed : state == "Canceled" ? State::canceled : State::failed;
+  view.ended = event.time;
+  view.exit_code = int_of(event.data, "exit_code", view.state == State::completed ? 0 : 1);
+  const auto* verdict = event.data.if_contains("verdict");
+  if (verdict != nullptr && verdict->is_object()) view.verdict = verdict_from_json(verdict->get_object());
+}
+
+void enter_attempt(JobView& view, int attempt) {
+  view.attempt = attempt;
+  view.nodes.clear();
+  view.ranks.clear();
+  if (!is_final(view.state)) view.state = State::not_started;
+}
+
+struct Effect {
+  std::string_view kind;
+  void (*apply)(JobView&, const Event&);
+};
+constexpr Effect kEffects[] = {
+    {"submitted", on_submitted},         {"queued", on_queued},     {"node_ready", on_node_ready},
+    {"ranks_started", on_ranks_started}, {"rank_exited", on_rank_exited}, {"node_lost", on_node_lost},
+    {"log_gap", on_warning},             {"warning", on_warning},   {"ended", on_ended},
+};
+
+double age_of(const struct stat& info) {
+  return static_cast<double>(::time(nullptr)) - static_cast<double>(info.st_mtim.tv_sec);
+}
+
+// Nobody writes this log any more, and it has no end.
+void settle_abandoned(JobView& view, bool young) {
+  if (young) {
+    if (view.state != State::not_started) view.state = State::not_responding;
+    return;
+  }
+  view.state = State::failed;
+  view.exit_code = 125;
+  Verdict verdict;
+  verdict.text = kNoWord;
+  verdict.hint = kNoWordHint;
+  verdict.exit_code = 125;
+  view.verdict = std::move(verdict);
+}
+
+Object rank_json(const RankView& rank) {
+  constexpr const char* kPhases[] = {"waiting", "running", "ended"};
+  Object object{{"rank", rank.rank}, {"node", rank.node}, {"pid", rank.pid}};
+  object["state"] = kPhases[static_cast<size_t>(rank.phase)];
+  object["exit_code"] = rank.code ? boost::json::value(*rank.code) : nullptr;
+  object["signal"] = rank.signal ? boost::json::value(*rank.signal) : nullptr;
+  object["started"] = rank.started > 0 ? boost::json::value(rank.started) : nullptr;
+  object["ended"] = rank.ended > 0 ? boost::json::value(rank.ended) : nullptr;
+  object["stopped"] = rank.stopped;
+  object["oom"] = rank.oom;
+  object["max_rss_kb"] = rank.max_rss_kb;
+  return object;
+}
+
+Object node_json(const NodeView& node) {
+  return Object{{"node", node.node},           {"name", node.name},
+                {"host", node.host},           {"address", node.address},
+                {"guard_pid", node.guard_pid}, {"supervisor_pid", node.supervisor_pid},
+                {"isolation", node.isolation}, {"note", node.note},
+                {"ready", node.ready},         {"lost", node.lost}};
+}
+
+}  // namespace
+
+const char* to_text(State state) { return kNames[static_cast<size_t>(state)]; }
+
+void JobView::apply(const Event& event) {
+  if (event.attempt < attempt || event.task != 0) return;
+  if (event.attempt > attempt) enter_attempt(*this, event.attempt);
+  for (const Effect& effect : kEffects)
+    if (event.kind == effect.kind && !(is_final(state) && event.kind == "ended")) effect.apply(*this, event);
+  for (const Step& step : kSteps)
+    if (event.kind == step.kind && !is_final(state) && step.state > state) state = step.state;
+  if (state != State::queued) waiting_for.clear();
+}
+
+Result<JobView> read_job(const std::string& job_folder, double patience_seconds) {
+  struct stat info {};
+  if (::stat(job_folder.c_str(), &info) != 0) return errno_error(job_folder);
+  const Layout layout{job_folder};
+  const bool alive = is_locked(layout.events());  // asked first: a coordinator writes its end before it lets go
+  JobView view;
+  double last = 0;
+  EventReader reader(layout.events());
+  for (const Event& event : reader.next()) {
+    view.apply(event);
+    last = std::max(last, event.time);
+  }
+  if (view.name.empty()) view.name = job_folder.substr(job_folder.find_last_of('/') + 1);
+  if (alive || is_final(view.state)) return view;
+  const double age = last > 0 ? static_cast<double>(::time(nullptr)) - last : age_of(info);
+  settle_abandoned(view, age < patience_seconds);
+  if (view.state == State::failed) view.ended = last > 0 ? last : static_cast<double>(info.st_mtim.tv_sec);
+  return view;
+}
+
+boost::json::object to_json(const JobView& view) {
+  Object object{{"name", view.name},
+                {"state", to_text(view.state)},
+                {"user", view.user},
+                {"host", view.host},
+                {"coordinator", Object{{"pid", view.coordinator_pid}}},
+                {"nodes_wanted", view.nodes_wanted},
+                {"world", view.world},
+                {"attempt", view.attempt}};
+  const auto seconds = [&](const char* key, double time) {
+    object[key] = time > 0 ? boost::json::value(time) : nullptr;
+  };
+  seconds("submitted", view.submitted);
+  seconds("started", view.started);
+  seconds("ended", view.ended);
+  object["waiting_for"] = view.waiting_for;
+  boost::json::array nodes, ranks, warnings;
+  for (const NodeView& node : view.nodes) nodes.emplace_back(node_json(node));
+  for (const RankView& rank : view.ranks) ranks.emplace_back(rank_json(rank));
+  for (const std::string& warning : view.warnings) warnings.emplace_back(warning);
+  object["nodes"] = std::move(nodes);
+  object["ranks"] = std::move(ranks);
+  object["warnings"] = std::move(warnings);
+  object["verdict"] = view.verdict ? boost::json::value(to_json(*view.verdict)) : nullptr;
+  object["exit_code"] = view.exit_code ? boost::json::value(*view.exit_code) : nullptr;
+  return object;
+}
+
+}  // namespace phalanx::job

@@ -1,7 +1,7 @@
 """Trains a small convolutional network on 8x8 handwritten digits with DistributedDataParallel.
 
-Runs under anything that sets RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT, as Azure ML, Phalanx and
-torchrun do; without them it trains in one process.
+Runs under anything that sets RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT (Azure ML, Phalanx,
+torchrun); without them it trains in one process.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -28,7 +29,7 @@ try:
     from tqdm import tqdm
 except ImportError:
 
-    def tqdm(batches: Iterable, desc: str = "", leave: bool = True, **_: object) -> Iterator:
+    def tqdm(batches: Iterable[Any], desc: str = "", **_: object) -> Iterator[Any]:
         """The little of tqdm that is used here."""
         items = list(batches)
         for done, item in enumerate(items, start=1):
@@ -87,7 +88,7 @@ def total(device: torch.device, *values: float) -> list[float]:
     sums = torch.tensor(values, dtype=torch.float64, device=device)
     if dist.is_initialized():
         dist.all_reduce(sums)
-    return sums.tolist()
+    return [float(value) for value in sums]
 
 
 def accuracy(model: nn.Module, test: TensorDataset, device: torch.device) -> float:
@@ -112,8 +113,8 @@ def train_epoch(
         loss.backward()
         optimizer.step()
         loss_sum, count = loss_sum + loss.item(), count + 1
-    loss_sum, count = total(device, loss_sum, count)
-    return loss_sum / count
+    all_losses, all_batches = total(device, loss_sum, count)
+    return all_losses / all_batches
 
 
 def main() -> None:

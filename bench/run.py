@@ -351,7 +351,7 @@ def logs(bench: Bench) -> list[Row]:
         shutil.rmtree(where, ignore_errors=True)
         return 4 * less / taken / 1e6
 
-    cases = {
+    cases: dict[str, Callable[[], float]] = {
         cat: run_cat,
         launch: run_launch,
         mpirun: partial(run_mpirun, ""),  # which also copies everything to its own standard output

@@ -4,8 +4,8 @@
 tally.py FOLDER                          print the sum; exit 1 if anything failed or nothing ran
 tally.py --record FILE passed|failed ID  write one result, for a runner that knows no JUnit
 
-A file `failed-stage-*` stands for a stage that failed. It counts as one failure if no test result
-says so already (a broken build, say). Standard library only: it must work when setup did not.
+FOLDER has a folder per stage. A file `failed` in it says that the stage failed; that counts as one failure
+where no test says so (a broken build, say). Standard library only: it must work when setup did not.
 """
 
 import sys
@@ -33,16 +33,21 @@ def count(file: Path) -> tuple[int, int]:
     return passed, failed
 
 
-def tally(folder: str) -> int:
+def count_stage(folder: Path) -> tuple[int, int]:
     passed = failed = 0
-    for file in sorted(Path(folder).glob("*.xml")):
+    for file in folder.glob("*.xml"):
         try:
             more_passed, more_failed = count(file)
         except ET.ParseError:  # the runner died while writing
             more_passed, more_failed = 0, 1
         passed += more_passed
         failed += more_failed
-    failed = max(failed, len(list(Path(folder).glob("failed-stage-*"))))
+    return passed, max(failed, int((folder / "failed").exists()))
+
+
+def tally(folder: str) -> int:
+    stages = [count_stage(stage) for stage in Path(folder).iterdir()]
+    passed, failed = sum(p for p, _ in stages), sum(f for _, f in stages)
     print(f"{passed} passed, {failed} failed")
     return 0 if passed and not failed else 1
 

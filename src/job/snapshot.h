@@ -1,43 +1,31 @@
 // snapshot.h - the user's code, copied once at submission so that later edits do not reach a job that waits.
 //
 // Contract: Azure ML's ignore rules. `.amlignore` in the root of the code wins over `.gitignore`; only one of them is
-// used; its patterns are git's (wildmatch). Links are followed, except into a loop. Uncommitted work is included.
+// used; its patterns are git's (ignore.h). Links are followed, except into a loop. Uncommitted work is included.
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "job/ignore.h"
 
 namespace phalanx::job {
 
-// Patterns of one ignore file. Pure.
-class IgnoreRules {
- public:
-  static IgnoreRules parse(std::string_view text);
-  // Whether the file or folder at `path` (relative, '/'-separated) is left out. A folder that is left out hides all below.
-  bool ignores(std::string_view path, bool folder) const;
-
- private:
-  struct Rule {
-    std::string pattern;
-    bool negated = false, folders_only = false, anchored = false;
-  };
-  std::vector<Rule> rules_;
-};
-
 struct SnapshotCount {
   uint64_t files = 0, bytes = 0;
-  std::string ignore_file;  // ".amlignore", ".gitignore" or ""
+  std::string ignore_file;           // ".amlignore", ".gitignore" or ""
+  std::vector<std::string> skipped;  // paths that are no file: sockets, pipes, devices, links into a loop
 };
 
 // Copies a folder (or a single file) into the folder `to`, which is made. `.git` is never copied, nor `to` itself where it
-// lies inside. Modes and times are kept; reflinks are used where the file system has them. On failure `to` is removed.
+// lies inside. Modes and times are kept (folders stay writable by their owner); reflinks are used where the file system
+// has them. A link to nothing stays a link. On failure `to` is removed, and the error names the file.
 Result<SnapshotCount> take_snapshot(const std::string& from, const std::string& to);
 
-// A plain copy of a folder, without ignore rules: the working directory of a node.
+// A plain copy of a folder, without ignore rules: the working directory of a node. Links stay links. What is in `to`
+// already is kept, files of the same name are replaced.
 Status copy_folder(const std::string& from, const std::string& to);
 
 }  // namespace phalanx::job

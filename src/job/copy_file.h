@@ -1,0 +1,21 @@
+// copy_file.h - the bytes of one file into another, the fastest way the file systems offer.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+
+namespace phalanx::job {
+
+// Clones, else lets the kernel copy, else reads and writes. Remembers what was refused, so that a tree of small files
+// asks once: use one FileCopier per tree.
+class FileCopier {
+ public:
+  // From the start of `from` to its end. `size` is what fstat said and only a hint: a file may grow meanwhile.
+  Result<uint64_t> copy(int from, int to, uint64_t size);
+
+ private:
+  bool may_clone_ = true, may_range_ = true;
+};
+
+}  // namespace phalanx::job

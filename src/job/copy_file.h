@@ -7,11 +7,12 @@
 
 namespace phalanx::job {
 
-// Clones, else lets the kernel copy, else reads and writes. Remembers what was refused, so that a tree of small files
-// asks once: use one FileCopier per tree.
+// Clones, else lets the kernel copy, else reads and writes. Remembers what was refused, so that a tree of
+// small files asks once: use one FileCopier per tree.
 class FileCopier {
  public:
-  // From the start of `from` to its end. `size` is what fstat said and only a hint: a file may grow meanwhile.
+  // From the start of `from` to its end. `size` is what fstat said and only a hint: a file may grow
+  // meanwhile.
   Result<uint64_t> copy(int from, int to, uint64_t size);
 
  private:

@@ -26,7 +26,8 @@ void append_value(std::string& line, const boost::json::value& value) {
     return;
   }
   char digits[400];  // a double in fixed notation has at most 309 digits before its point
-  const auto end = std::to_chars(digits, digits + sizeof digits, value.get_double(), std::chars_format::fixed);
+  const auto end =
+      std::to_chars(digits, digits + sizeof digits, value.get_double(), std::chars_format::fixed);
   line.append(digits, end.ptr);
 }
 

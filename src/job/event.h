@@ -1,7 +1,7 @@
 // event.h - what happened to a job: the event log, written by the coordinator alone, read by everybody.
 //
-// events.jsonl holds one object a line: {"time": s since the epoch, "event": kind, "task": 0, "attempt": 0, ...}.
-// Readers ignore keys and kinds they do not know, and a last line without its newline.
+// events.jsonl holds one object a line: {"time": s since the epoch, "event": kind, "task": 0, "attempt": 0,
+// ...}. Readers ignore keys and kinds they do not know, and a last line without its newline.
 //
 //   kind              more keys
 //   submitted         name, user, host, pid, nodes, world, foreground, version
@@ -10,22 +10,18 @@
 //   starting
 //   node_ready        node, name, host, address, guard_pid, supervisor_pid, isolation, note
 //   ranks_started     node, first_rank, pids: [...]
-//   running                                                          every rank of every node has been started
-//   rank_exited       node, rank, code | signal, stopped (we had told it to), max_rss_kb, oom, at (s since the epoch)
-//   cancel_requested  by, why ("cancel", "interrupt", "timeout", "terminal gone")
-//   stopping          why, grace_ms, kill
-//   node_lost         node, reason
-//   log_gap           rank, offset, bytes, reason
-//   warning           text
-//   finalizing
-//   ended             state (Completed | Failed | Canceled), exit_code, verdict (verdict.h), seconds
+//   running                                                          every rank of every node has been
+//   started rank_exited       node, rank, code | signal, stopped (we had told it to), max_rss_kb, oom, at (s
+//   since the epoch) cancel_requested  by, why ("cancel", "interrupt", "timeout", "terminal gone") stopping
+//   why, grace_ms, kill node_lost         node, reason log_gap           rank, offset, bytes, reason warning
+//   text finalizing ended             state (Completed | Failed | Canceled), exit_code, verdict (verdict.h),
+//   seconds
 #pragma once
 
+#include <boost/json.hpp>
 #include <functional>
 #include <string>
 #include <vector>
-
-#include <boost/json.hpp>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -42,15 +38,16 @@ struct Event {
 std::string to_line(const Event& event);  // with its newline
 Result<Event> parse_event(const std::string& line);
 
-// The writer. Holds an OFD lock on the log for as long as the descriptor lives: one coordinator per job. (An OFD lock
-// and not flock, because readers can ask whether it is held, F_OFD_GETLK, without ever taking it. A forked child that
-// keeps the descriptor keeps the lock: it must close fd() first of all.)
+// The writer. Holds an OFD lock on the log for as long as the descriptor lives: one coordinator per job. (An
+// OFD lock and not flock, because readers can ask whether it is held, F_OFD_GETLK, without ever taking it. A
+// forked child that keeps the descriptor keeps the lock: it must close fd() first of all.)
 class EventLog {
  public:
   // Creates the log, or opens it to append. Code::unavailable when another coordinator holds it.
   static Result<EventLog> open(const std::string& path);
 
-  // Appends with the current time, or with event.time if that is set; one write(2), so a reader sees whole lines.
+  // Appends with the current time, or with event.time if that is set; one write(2), so a reader sees whole
+  // lines.
   Status append(Event event);
   int fd() const { return fd_.get(); }
 
@@ -67,7 +64,8 @@ bool is_locked(const std::string& events_path);
 class EventReader {
  public:
   explicit EventReader(std::string path) : path_(std::move(path)) {}
-  std::vector<Event> next();  // whole new events since the last call; empty when there are none (or no file yet)
+  std::vector<Event>
+  next();  // whole new events since the last call; empty when there are none (or no file yet)
 
  private:
   std::string path_;

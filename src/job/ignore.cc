@@ -12,8 +12,10 @@ std::string_view trim(std::string_view line) {
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   size_t length = 0;
   for (size_t i = 0; i < line.size(); ++i) {
-    if (line[i] == '\\' && i + 1 < line.size()) ++i;
-    else if (line[i] == ' ') continue;
+    if (line[i] == '\\' && i + 1 < line.size())
+      ++i;
+    else if (line[i] == ' ')
+      continue;
     length = i + 1;
   }
   return line.substr(0, length);
@@ -50,7 +52,8 @@ bool take(std::string_view& text, uint8_t& letter) {
 
 }  // namespace
 
-// `pattern` starts after '['; what follows the ']' is left in it. False: no ']' or an unknown name, which matches nothing.
+// `pattern` starts after '['; what follows the ']' is left in it. False: no ']' or an unknown name, which
+// matches nothing.
 bool IgnoreRules::compile_set(std::string_view& pattern, Token& token) {
   token.kind = Token::Kind::set;
   const bool negated = !pattern.empty() && (pattern[0] == '!' || pattern[0] == '^');
@@ -90,7 +93,8 @@ bool IgnoreRules::compile_set(std::string_view& pattern, Token& token) {
 
 bool IgnoreRules::compile(std::string_view pattern, Rule& rule) {
   const std::string_view whole = pattern;
-  const size_t plain = whole.find_first_of("*?[\\");  // git matches what follows this prefix as a pattern of its own
+  const size_t plain =
+      whole.find_first_of("*?[\\");  // git matches what follows this prefix as a pattern of its own
   while (!pattern.empty()) {
     const size_t at = whole.size() - pattern.size();
     Token token;
@@ -158,13 +162,27 @@ bool IgnoreRules::matches(const Rule& rule, std::string_view path) {
     std::fill(next.begin(), next.end(), 0);
     for (size_t i = 0; i < tokens.size(); ++i) {
       switch (tokens[i].kind) {
-        case Token::Kind::literal: next[i + 1] |= now[i] && c == tokens[i].letter; break;
-        case Token::Kind::any: next[i + 1] |= now[i] && c != '/'; break;
-        case Token::Kind::set: next[i + 1] |= now[i] && tokens[i].set.test(static_cast<uint8_t>(c)); break;
-        case Token::Kind::star: next[i] |= now[i] && c != '/'; break;
-        case Token::Kind::deep: next[i] |= now[i]; break;
-        case Token::Kind::folders: next[c == '/' ? i : i + 1] |= now[i]; break;
-        case Token::Kind::in_folder: next[c == '/' ? i - 1 : i] |= now[i]; break;
+        case Token::Kind::literal:
+          next[i + 1] |= now[i] && c == tokens[i].letter;
+          break;
+        case Token::Kind::any:
+          next[i + 1] |= now[i] && c != '/';
+          break;
+        case Token::Kind::set:
+          next[i + 1] |= now[i] && tokens[i].set.test(static_cast<uint8_t>(c));
+          break;
+        case Token::Kind::star:
+          next[i] |= now[i] && c != '/';
+          break;
+        case Token::Kind::deep:
+          next[i] |= now[i];
+          break;
+        case Token::Kind::folders:
+          next[c == '/' ? i : i + 1] |= now[i];
+          break;
+        case Token::Kind::in_folder:
+          next[c == '/' ? i - 1 : i] |= now[i];
+          break;
       }
     }
     settle(next);
@@ -176,7 +194,8 @@ bool IgnoreRules::matches(const Rule& rule, std::string_view path) {
 bool IgnoreRules::ignores_here(std::string_view path, bool folder) const {
   const std::string_view name = path.substr(path.find_last_of('/') + 1);
   for (auto rule = rules_.rbegin(); rule != rules_.rend(); ++rule)
-    if ((folder || !rule->folders_only) && matches(*rule, rule->anchored ? path : name)) return !rule->negated;
+    if ((folder || !rule->folders_only) && matches(*rule, rule->anchored ? path : name))
+      return !rule->negated;
   return false;
 }
 

@@ -1,7 +1,7 @@
 // ignore.h - which files a snapshot leaves out: the patterns of one ignore file. Pure.
 //
-// Contract: gitignore(5) as git itself does it (ignore_test.cc holds a table of git's own answers). Matching takes time
-// proportional to pattern times path, whatever the pattern.
+// Contract: gitignore(5) as git itself does it (ignore_test.cc holds a table of git's own answers). Matching
+// takes time proportional to pattern times path, whatever the pattern.
 #pragma once
 
 #include <bitset>
@@ -15,8 +15,8 @@ class IgnoreRules {
  public:
   static IgnoreRules parse(std::string_view text);
 
-  // Whether the file or folder at `path` (relative, '/'-separated) is left out. A folder that is left out hides all
-  // below.
+  // Whether the file or folder at `path` (relative, '/'-separated) is left out. A folder that is left out
+  // hides all below.
   bool ignores(std::string_view path, bool folder) const;
 
   // The same for a path whose parent is known not to be left out: what a walk from the top asks.

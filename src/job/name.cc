@@ -12,20 +12,21 @@ namespace phalanx::job {
 namespace {
 
 constexpr const char* kAdjectives[] = {
-    "amber",  "ample", "bold",   "brave",  "bright", "brisk",  "calm",   "clever", "cool",   "crisp", "dapper",
-    "eager",  "fair",  "fresh",  "frosty", "gentle", "golden", "good",   "grand",  "green",  "happy", "honest",
-    "icy",    "jolly", "keen",   "kind",   "lemon",  "lively", "loyal",  "lucid",  "mellow", "mighty", "modest",
-    "neat",   "nice",  "noble",  "olive",  "patient", "plucky", "polite", "proud", "quick",  "quiet", "rapid",
-    "red",    "ripe",  "rustic", "sharp",  "shiny",  "silver", "sleepy", "smart",  "snowy",  "solid", "steady",
-    "strong", "sunny", "sweet",  "tidy",   "tough",  "upbeat", "vivid",  "warm",   "wise",
+    "amber",  "ample",  "bold",   "brave", "bright", "brisk",  "calm",   "clever",  "cool",   "crisp",
+    "dapper", "eager",  "fair",   "fresh", "frosty", "gentle", "golden", "good",    "grand",  "green",
+    "happy",  "honest", "icy",    "jolly", "keen",   "kind",   "lemon",  "lively",  "loyal",  "lucid",
+    "mellow", "mighty", "modest", "neat",  "nice",   "noble",  "olive",  "patient", "plucky", "polite",
+    "proud",  "quick",  "quiet",  "rapid", "red",    "ripe",   "rustic", "sharp",   "shiny",  "silver",
+    "sleepy", "smart",  "snowy",  "solid", "steady", "strong", "sunny",  "sweet",   "tidy",   "tough",
+    "upbeat", "vivid",  "warm",   "wise",
 };
 constexpr const char* kNouns[] = {
-    "apple",  "arch",   "arm",   "atom",  "bag",    "basil",  "beach", "bean",  "bell",  "bird",  "boat",
-    "book",   "brain",  "bread", "bridge", "brush", "cap",    "card",  "cart",  "cloud", "coast", "cup",
-    "dish",   "door",   "dress", "drop",  "feather", "field", "fig",   "flag",  "gas",   "grape", "hat",
-    "hill",   "house",  "island", "jewel", "kettle", "key",   "kite",  "knot",  "lamp",  "leaf",  "loquat",
-    "lychee", "moon",   "nail",  "net",   "night",  "oil",    "onion", "parcel", "pear", "plane", "plum",
-    "pump",   "rain",   "river", "roof",  "root",   "sail",   "tent",  "tree",  "wave",
+    "apple",  "arch",  "arm",    "atom",   "bag",     "basil", "beach", "bean",   "bell",  "bird",  "boat",
+    "book",   "brain", "bread",  "bridge", "brush",   "cap",   "card",  "cart",   "cloud", "coast", "cup",
+    "dish",   "door",  "dress",  "drop",   "feather", "field", "fig",   "flag",   "gas",   "grape", "hat",
+    "hill",   "house", "island", "jewel",  "kettle",  "key",   "kite",  "knot",   "lamp",  "leaf",  "loquat",
+    "lychee", "moon",  "nail",   "net",    "night",   "oil",   "onion", "parcel", "pear",  "plane", "plum",
+    "pump",   "rain",  "river",  "roof",   "root",    "sail",  "tent",  "tree",   "wave",
 };
 static_assert(std::size(kAdjectives) == 64 && std::size(kNouns) == 64);  // 6 bits each
 constexpr char kLetters[] = "bcdfghjklmnpqrstvwxyz0123456789k";  // 5 bits; no vowels: no words by accident

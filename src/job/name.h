@@ -9,8 +9,8 @@ namespace phalanx::job {
 // As Azure ML makes them: "neat_gas_wq4h6yk6m8". 60 bits are random: two never meet.
 std::string random_name();
 
-// Whether a name can be a folder under jobs/: not empty, no '/', no control character, not starting with '.' or '-' (an option),
-// at most 255 bytes.
+// Whether a name can be a folder under jobs/: not empty, no '/', no control character, not starting with '.'
+// or '-' (an option), at most 255 bytes.
 bool valid_name(std::string_view name);
 
 }  // namespace phalanx::job

@@ -25,7 +25,8 @@ struct Identity {
 };
 Identity identity(const struct stat& info) { return {info.st_dev, info.st_ino}; }
 
-// One walk over a tree. Paths are relative to `from`; folders are open descriptors, so that a rename meanwhile does no harm.
+// One walk over a tree. Paths are relative to `from`; folders are open descriptors, so that a rename
+// meanwhile does no harm.
 class TreeCopy {
  public:
   TreeCopy(std::string from, const IgnoreRules* rules, bool follow)
@@ -33,14 +34,16 @@ class TreeCopy {
 
   Status copy_folder(int from, int to, const std::string& path);
   Status copy_file(int from_folder, const char* name, int to_folder, const std::string& path);
-  void never_enter(const struct stat& info) { never_ = identity(info); }
+  void never_enter(Identity folder) { never_ = folder; }
   SnapshotCount& count() { return count_; }
 
  private:
   Status copy_entry(int from, int to, const char* name, const std::string& path);
   Status copy_subfolder(int from, int to, const char* name, const std::string& path, const struct stat& info);
   Status copy_link(int from, int to, const char* name, const std::string& path);
-  Error failed(const std::string& path, const char* doing) const { return errno_error(from_ + "/" + path + doing); }
+  Error failed(const std::string& path, const char* doing) const {
+    return errno_error(from_ + "/" + path + doing);
+  }
 
   std::string from_;
   const IgnoreRules* rules_;
@@ -137,12 +140,24 @@ Result<IgnoreRules> read_rules(const std::string& from, std::string& used) {
   return IgnoreRules();
 }
 
+// A copy replaces files, so one onto itself would destroy them.
+Result<Identity> refuse_itself(int from, int to, const std::string& path) {
+  struct stat source {
+  }, target{};
+  if (::fstat(from, &source) != 0 || ::fstat(to, &target) != 0) return errno_error(path);
+  if (identity(source) == identity(target))
+    return Error{Code::invalid, path + ": would be copied onto itself"};
+  return identity(target);
+}
+
 Result<SnapshotCount> snapshot_file(const std::string& from, const std::string& to) {
   const size_t slash = from.find_last_of('/');
-  const UniqueFd target = TRY(open_file(to, O_RDONLY | O_DIRECTORY));
-  TreeCopy tree(from.substr(0, slash), nullptr, true);
   const std::string name = from.substr(slash + 1);
-  TRY(tree.copy_file(AT_FDCWD, from.c_str(), target.get(), name));
+  const UniqueFd source = TRY(open_file(from.substr(0, slash + 1), O_RDONLY | O_DIRECTORY));
+  const UniqueFd target = TRY(open_file(to, O_RDONLY | O_DIRECTORY));
+  TRY(refuse_itself(source.get(), target.get(), to));
+  TreeCopy tree(from.substr(0, slash), nullptr, true);
+  TRY(tree.copy_file(source.get(), name.c_str(), target.get(), name));
   return std::move(tree.count());
 }
 
@@ -152,9 +167,7 @@ Result<SnapshotCount> snapshot_folder(const std::string& from, const std::string
   std::string used;
   const IgnoreRules rules = TRY(read_rules(from, used));
   TreeCopy tree(from, &rules, true);
-  struct stat info {};
-  if (::fstat(target.get(), &info) != 0) return errno_error(to);
-  tree.never_enter(info);
+  tree.never_enter(TRY(refuse_itself(source.get(), target.get(), to)));
   TRY(tree.copy_folder(source.get(), target.get(), ""));
   tree.count().ignore_file = used;
   return std::move(tree.count());
@@ -168,9 +181,10 @@ Result<SnapshotCount> take_snapshot(const std::string& from, const std::string& 
   if (::stat(source.c_str(), &info) != 0) return errno_error(source);
   if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode))
     return Error{Code::invalid, source + ": is neither a folder nor a file"};
+  const bool made = !exists(to);
   TRY(make_folders(to));
   auto count = S_ISDIR(info.st_mode) ? snapshot_folder(source, to) : snapshot_file(source, to);
-  if (!count) (void)remove_tree(to);
+  if (!count && made) (void)remove_tree(to);
   return count;
 }
 
@@ -178,10 +192,8 @@ Status copy_folder(const std::string& from, const std::string& to) {
   const UniqueFd source = TRY(open_file(from, O_RDONLY | O_DIRECTORY));
   TRY(make_folders(to));
   const UniqueFd target = TRY(open_file(to, O_RDONLY | O_DIRECTORY));
-  struct stat info {};
-  if (::fstat(target.get(), &info) != 0) return errno_error(to);
   TreeCopy tree(from, nullptr, false);
-  tree.never_enter(info);
+  tree.never_enter(TRY(refuse_itself(source.get(), target.get(), to)));
   return tree.copy_folder(source.get(), target.get(), "");
 }
 

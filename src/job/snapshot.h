@@ -1,7 +1,8 @@
 // snapshot.h - the user's code, copied once at submission so that later edits do not reach a job that waits.
 //
-// Contract: Azure ML's ignore rules. `.amlignore` in the root of the code wins over `.gitignore`; only one of them is
-// used; its patterns are git's (ignore.h). Links are followed, except into a loop. Uncommitted work is included.
+// Contract: Azure ML's ignore rules. `.amlignore` in the root of the code wins over `.gitignore`; only one of
+// them is used; its patterns are git's (ignore.h). Links are followed, except into a loop. Uncommitted work
+// is included.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +20,14 @@ struct SnapshotCount {
   std::vector<std::string> skipped;  // paths that are no file: sockets, pipes, devices, links into a loop
 };
 
-// Copies a folder (or a single file) into the folder `to`, which is made. `.git` is never copied, nor `to` itself where it
-// lies inside. Modes and times are kept (folders stay writable by their owner); reflinks are used where the file system
-// has them. A link to nothing stays a link. On failure `to` is removed, and the error names the file.
+// Copies a folder (or a single file) into the folder `to`, which is made. `.git` is never copied, nor `to`
+// itself where it lies inside. Modes and times are kept (folders stay writable by their owner); reflinks are
+// used where the file system has them. A link to nothing stays a link. On failure `to` is removed if it was
+// not there before, and the error names the file.
 Result<SnapshotCount> take_snapshot(const std::string& from, const std::string& to);
 
-// A plain copy of a folder, without ignore rules: the working directory of a node. Links stay links. What is in `to`
-// already is kept, files of the same name are replaced.
+// A plain copy of a folder, without ignore rules: the working directory of a node. Links stay links. What is
+// in `to` already is kept, files of the same name are replaced.
 Status copy_folder(const std::string& from, const std::string& to);
 
 }  // namespace phalanx::job

@@ -11,8 +11,8 @@
 namespace phalanx::job {
 namespace {
 
-// The whole life of a job. Within an attempt a state only ever goes down this list, so replaying an event twice, or two
-// in the wrong order, changes nothing; a final state is never left.
+// The whole life of a job. Within an attempt a state only ever goes down this list, so replaying an event
+// twice, or two in the wrong order, changes nothing; a final state is never left.
 struct Step {
   std::string_view kind;
   State state;
@@ -27,15 +27,16 @@ constexpr Step kSteps[] = {
     {"cancel_requested", State::cancel_requested},
 };
 constexpr const char* kNames[] = {
-    "NotStarted", "Queued",          "Preparing", "Starting", "Running",  "Finalizing",
-    "CancelRequested", "Completed", "Failed",   "Canceled", "NotResponding",
+    "NotStarted",      "Queued",    "Preparing", "Starting", "Running",       "Finalizing",
+    "CancelRequested", "Completed", "Failed",    "Canceled", "NotResponding",
 };
 static_assert(std::size(kNames) == static_cast<size_t>(State::not_responding) + 1);
 
 constexpr int kMostRanks = 1 << 20;  // a line of the log that names more is no line of ours
 constexpr const char* kNoWord = "the coordinator ended without a word (killed, or the machine restarted)";
 constexpr const char* kNoWordHint =
-    "its ranks were killed with it; system_logs/ has its last words, `dmesg -T` what the kernel did; submit it again";
+    "its ranks were killed with it; system_logs/ has its last words, `dmesg -T` what the kernel did; submit "
+    "it again";
 
 using Object = boost::json::object;
 
@@ -76,7 +77,8 @@ T* numbered(std::vector<T>& list, int T::*number, int wanted) {
   if (wanted < 0 || wanted >= kMostRanks) return nullptr;
   const auto index = static_cast<size_t>(wanted);
   if (index < list.size() && list[index].*number == wanted) return &list[index];
-  auto at = std::lower_bound(list.begin(), list.end(), wanted, [&](const T& item, int n) { return item.*number < n; });
+  auto at = std::lower_bound(list.begin(), list.end(), wanted,
+                             [&](const T& item, int n) { return item.*number < n; });
   if (at == list.end() || (*at).*number != wanted) {
     at = list.emplace(at);
     (*at).*number = wanted;
@@ -98,7 +100,8 @@ void on_queued(JobView& view, const Event& event) {
   const size_t ahead = length_of(event.data, "ahead");
   view.waiting_for = "slots: " + std::to_string(int_of(event.data, "free")) + " of " +
                      std::to_string(int_of(event.data, "slots")) + " free";
-  if (ahead > 0) view.waiting_for += " (" + std::to_string(ahead) + (ahead == 1 ? " job" : " jobs") + " ahead)";
+  if (ahead > 0)
+    view.waiting_for += " (" + std::to_string(ahead) + (ahead == 1 ? " job" : " jobs") + " ahead)";
 }
 
 void on_node_ready(JobView& view, const Event& event) {
@@ -144,8 +147,10 @@ void on_rank_exited(JobView& view, const Event& event) {
   rank->phase = RankView::Phase::ended;
   rank->ended = seconds_of(event.data, "at", event.time);
   rank->code = rank->signal = std::nullopt;
-  if (const auto signal = number_of(event.data, "signal")) rank->signal = static_cast<int>(*signal);
-  else rank->code = int_of(event.data, "code");
+  if (const auto signal = number_of(event.data, "signal"))
+    rank->signal = static_cast<int>(*signal);
+  else
+    rank->code = int_of(event.data, "code");
   rank->stopped = flag_of(event.data, "stopped");
   rank->oom = flag_of(event.data, "oom");
   rank->max_rss_kb = static_cast<long>(number_of(event.data, "max_rss_kb").value_or(0));
@@ -163,7 +168,9 @@ void on_warning(JobView& view, const Event& event) {
 
 void on_ended(JobView& view, const Event& event) {
   const std::string state = text_of(event.data, "state");
-  view.state = state == "Completed" ? State::completed : state == "Canceled" ? State::canceled : State::failed;
+  view.state = state == "Completed"  ? State::completed
+               : state == "Canceled" ? State::canceled
+                                     : State::failed;
   view.ended = event.time;
   view.exit_code = int_of(event.data, "exit_code", view.state == State::completed ? 0 : 1);
   const auto* verdict = event.data.if_contains("verdict");
@@ -182,9 +189,15 @@ struct Effect {
   void (*apply)(JobView&, const Event&);
 };
 constexpr Effect kEffects[] = {
-    {"submitted", on_submitted},         {"queued", on_queued},     {"node_ready", on_node_ready},
-    {"ranks_started", on_ranks_started}, {"rank_exited", on_rank_exited}, {"node_lost", on_node_lost},
-    {"log_gap", on_warning},             {"warning", on_warning},   {"ended", on_ended},
+    {"submitted", on_submitted},
+    {"queued", on_queued},
+    {"node_ready", on_node_ready},
+    {"ranks_started", on_ranks_started},
+    {"rank_exited", on_rank_exited},
+    {"node_lost", on_node_lost},
+    {"log_gap", on_warning},
+    {"warning", on_warning},
+    {"ended", on_ended},
 };
 
 double age_of(const struct stat& info) {
@@ -246,7 +259,8 @@ Result<JobView> read_job(const std::string& job_folder, double patience_seconds)
   struct stat info {};
   if (::stat(job_folder.c_str(), &info) != 0) return errno_error(job_folder);
   const Layout layout{job_folder};
-  const bool alive = is_locked(layout.events());  // asked first: a coordinator writes its end before it lets go
+  const bool alive =
+      is_locked(layout.events());  // asked first: a coordinator writes its end before it lets go
   JobView view;
   double last = 0;
   EventReader reader(layout.events());

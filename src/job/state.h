@@ -12,8 +12,17 @@ namespace phalanx::job {
 
 // Azure ML's names of states (to_text gives its spelling).
 enum class State {
-  not_started, queued, preparing, starting, running, finalizing, cancel_requested,
-  completed, failed, canceled, not_responding,
+  not_started,
+  queued,
+  preparing,
+  starting,
+  running,
+  finalizing,
+  cancel_requested,
+  completed,
+  failed,
+  canceled,
+  not_responding,
 };
 const char* to_text(State state);
 inline bool is_final(State state) {
@@ -24,10 +33,10 @@ struct RankView {
   enum class Phase { waiting, running, ended };
   int rank = 0, node = 0;
   Phase phase = Phase::waiting;
-  int pid = 0;                     // as the submitting machine's own namespace sees it
-  double started = 0, ended = 0;   // seconds since the epoch
-  std::optional<int> code, signal; // one of them once ended
-  bool stopped = false;            // ended after we had told it to
+  int pid = 0;                      // as the submitting machine's own namespace sees it
+  double started = 0, ended = 0;    // seconds since the epoch
+  std::optional<int> code, signal;  // one of them once ended
+  bool stopped = false;             // ended after we had told it to
   bool oom = false;
   long max_rss_kb = 0;
 };
@@ -47,15 +56,15 @@ struct JobView {
   std::string waiting_for;                       // why it is queued, for people
   std::vector<NodeView> nodes;
   std::vector<RankView> ranks;
-  std::optional<Verdict> verdict;                // once ended
+  std::optional<Verdict> verdict;  // once ended
   std::optional<int> exit_code;
   std::vector<std::string> warnings;
 
   void apply(const Event& event);  // idempotent for a repeated event; unknown kinds change nothing
 };
 
-// Reads the whole log and asks whether a coordinator lives: none and no end reads NotResponding while the last event
-// is younger than `patience`, then Failed with a verdict that says so.
+// Reads the whole log and asks whether a coordinator lives: none and no end reads NotResponding while the
+// last event is younger than `patience`, then Failed with a verdict that says so.
 Result<JobView> read_job(const std::string& job_folder, double patience_seconds = 8);
 
 boost::json::object to_json(const JobView& view);  // what `show -o json` prints

@@ -7,7 +7,8 @@
 namespace phalanx::job {
 namespace {
 
-// Length of the UTF-8 character at the start of `text`, 0 when it is not one (overlong and surrogate forms included).
+// Length of the UTF-8 character at the start of `text`, 0 when it is not one (overlong and surrogate forms
+// included).
 size_t character_length(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   const uint8_t first = byte(0);
@@ -26,7 +27,8 @@ size_t character_length(std::string_view text) {
 }  // namespace
 
 std::string as_utf8(std::string bytes) {
-  if (std::all_of(bytes.begin(), bytes.end(), [](char c) { return static_cast<uint8_t>(c) < 0x80; })) return bytes;
+  if (std::all_of(bytes.begin(), bytes.end(), [](char c) { return static_cast<uint8_t>(c) < 0x80; }))
+    return bytes;
   std::string text;
   text.reserve(bytes.size());
   for (std::string_view rest = bytes; !rest.empty();) {

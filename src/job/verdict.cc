@@ -7,12 +7,13 @@
 namespace phalanx::job {
 namespace {
 
-// A guess is taken from the first row that fits; text from the log says more than a bare signal, so it comes first.
+// A guess is taken from the first row that fits; text from the log says more than a bare signal, so it comes
+// first.
 struct Hint {
-  std::string_view said;        // in one of the last lines; empty: any
-  std::string_view also;        // in the same line; empty: any
-  int signal;                   // 0: any
-  int code;                     // -1: any
+  std::string_view said;  // in one of the last lines; empty: any
+  std::string_view also;  // in the same line; empty: any
+  int signal;             // 0: any
+  int code;               // -1: any
   std::string_view hint;
 };
 constexpr std::string_view kPort =
@@ -20,16 +21,20 @@ constexpr std::string_view kPort =
     "ports such as 29500 are shared by all jobs, the port in MASTER_PORT is held for this one: use that";
 constexpr Hint kHints[] = {
     {"CUDA out of memory", "", 0, -1,
-     "the GPU's memory was full: use a smaller batch, or fewer processes per GPU; `nvidia-smi` shows who else is on it"},
+     "the GPU's memory was full: use a smaller batch, or fewer processes per GPU; `nvidia-smi` shows who "
+     "else is on it"},
     {"torch.OutOfMemoryError", "", 0, -1,
-     "the GPU's memory was full: use a smaller batch, or fewer processes per GPU; `nvidia-smi` shows who else is on it"},
+     "the GPU's memory was full: use a smaller batch, or fewer processes per GPU; `nvidia-smi` shows who "
+     "else is on it"},
     {"Duplicate GPU detected", "", 0, -1,
-     "two ranks of one node chose the same GPU: call torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"])), and do "
+     "two ranks of one node chose the same GPU: call torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"])), "
+     "and do "
      "not start more processes per node than it has GPUs"},
     {"EADDRINUSE", "", 0, -1, kPort},
     {"ddress already in use", "", 0, -1, kPort},
     {"ModuleNotFoundError", "", 0, -1,
-     "the job runs in the environment that was active when it was submitted: activate yours (conda or venv) and "
+     "the job runs in the environment that was active when it was submitted: activate yours (conda or venv) "
+     "and "
      "submit again, or name it in environments.yml"},
     {"No space left on device", "", 0, -1,
      "a disk is full: `df -h` shows which (the job folder, /tmp and /dev/shm are the usual ones)"},
@@ -38,37 +43,48 @@ constexpr Hint kHints[] = {
     {"insufficient shared memory", "", 0, -1,
      "/dev/shm is full: use fewer data loader workers, or make it larger (`df -h /dev/shm`)"},
     {"Watchdog caught collective operation timeout", "", 0, -1,
-     "one rank waited for another that never came to the same collective: look for a rank that stopped earlier, or "
+     "one rank waited for another that never came to the same collective: look for a rank that stopped "
+     "earlier, or "
      "that took another branch; TORCH_DISTRIBUTED_DEBUG=DETAIL names the collective"},
     {"NCCL", "unhandled system error", 0, -1,
-     "NCCL could not talk between GPUs or nodes: run again with NCCL_DEBUG=INFO; NCCL_SOCKET_IFNAME chooses the network "
+     "NCCL could not talk between GPUs or nodes: run again with NCCL_DEBUG=INFO; NCCL_SOCKET_IFNAME chooses "
+     "the network "
      "interface"},
     {"ncclInternalError", "", 0, -1, "run again with NCCL_DEBUG=INFO, which says what NCCL tried"},
     {"ncclSystemError", "", 0, -1,
-     "NCCL could not talk between GPUs or nodes: run again with NCCL_DEBUG=INFO; NCCL_SOCKET_IFNAME chooses the network "
+     "NCCL could not talk between GPUs or nodes: run again with NCCL_DEBUG=INFO; NCCL_SOCKET_IFNAME chooses "
+     "the network "
      "interface"},
-    {"ncclRemoteError", "", 0, -1, "another rank ended or lost its network first: look at the logs of the other ranks"},
+    {"ncclRemoteError", "", 0, -1,
+     "another rank ended or lost its network first: look at the logs of the other ranks"},
     {"NCCL error", "", 0, -1, "run again with NCCL_DEBUG=INFO, which says what NCCL tried"},
     {"Connection reset by peer", "", 0, -1, "another rank ended first: look at the logs of the other ranks"},
-    {"Permission denied", "", 0, 126, "make the file executable (`chmod +x`), or start it with its interpreter"},
+    {"Permission denied", "", 0, 126,
+     "make the file executable (`chmod +x`), or start it with its interpreter"},
     {"", "", SIGKILL, -1,
-     "Phalanx did not send this signal: somebody did, or the kernel or a container's limit took the memory back "
+     "Phalanx did not send this signal: somebody did, or the kernel or a container's limit took the memory "
+     "back "
      "(`dmesg -T | grep -i oom` says so)"},
     {"", "", SIGBUS, -1,
-     "often /dev/shm is full, which data loader workers use: use fewer of them, or make it larger (`df -h /dev/shm`)"},
+     "often /dev/shm is full, which data loader workers use: use fewer of them, or make it larger (`df -h "
+     "/dev/shm`)"},
     {"", "", SIGSEGV, -1,
-     "a crash in native code: PYTHONFAULTHANDLER=1 prints the Python line; libraries built for different versions of "
+     "a crash in native code: PYTHONFAULTHANDLER=1 prints the Python line; libraries built for different "
+     "versions of "
      "each other are the usual cause"},
     {"", "", SIGABRT, -1,
      "a library gave up: its message stands in the log above; PYTHONFAULTHANDLER=1 prints the Python line"},
     {"", "", SIGILL, -1, "a library was built for another kind of CPU than this node's"},
     {"", "", 0, 126,
-     "the command is there but cannot be executed: is it executable (`chmod +x`), for this CPU, and no folder?"},
+     "the command is there but cannot be executed: is it executable (`chmod +x`), for this CPU, and no "
+     "folder?"},
     {"", "", 0, 127,
-     "the command was not found: check its spelling and PATH; programs of the job's own code need ./ before them"},
+     "the command was not found: check its spelling and PATH; programs of the job's own code need ./ before "
+     "them"},
 };
 constexpr std::string_view kOutOfMemory =
-    "the node ran out of memory and the kernel killed the process: use a smaller batch or fewer data loader workers, "
+    "the node ran out of memory and the kernel killed the process: use a smaller batch or fewer data loader "
+    "workers, "
     "or fewer processes per node";
 
 bool fits(const Hint& hint, std::optional<int> code, std::optional<int> signal, const std::string& line) {
@@ -94,7 +110,8 @@ std::optional<int> number_of(const boost::json::object& object, std::string_view
 }  // namespace
 
 boost::json::object to_json(const Verdict& verdict) {
-  boost::json::object object{{"text", verdict.text}, {"hint", verdict.hint}, {"exit_code", verdict.exit_code}};
+  boost::json::object object{
+      {"text", verdict.text}, {"hint", verdict.hint}, {"exit_code", verdict.exit_code}};
   if (verdict.rank >= 0) object["rank"] = verdict.rank;
   if (verdict.node >= 0) object["node"] = verdict.node;
   if (!verdict.host.empty()) object["host"] = verdict.host;
@@ -126,7 +143,9 @@ Verdict verdict_from_json(const boost::json::object& object) {
   return verdict;
 }
 
-int shell_code(std::optional<int> code, std::optional<int> signal) { return signal ? 128 + *signal : code.value_or(0); }
+int shell_code(std::optional<int> code, std::optional<int> signal) {
+  return signal ? 128 + *signal : code.value_or(0);
+}
 
 std::string describe_exit(std::optional<int> code, std::optional<int> signal) {
   if (!signal) return "exited with code " + std::to_string(code.value_or(0));

@@ -1,22 +1,21 @@
 // verdict.h - why a job ended as it did, for people and for programs.
 #pragma once
 
+#include <boost/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include <boost/json.hpp>
-
 namespace phalanx::job {
 
 struct Verdict {
-  std::string text;  // one line: "rank 3 (node 1, host) was killed by signal 9 (SIGKILL)"
-  std::string hint;  // what to look at or do next; may be empty
-  int exit_code = 0; // of the job
+  std::string text;          // one line: "rank 3 (node 1, host) was killed by signal 9 (SIGKILL)"
+  std::string hint;          // what to look at or do next; may be empty
+  int exit_code = 0;         // of the job
   int rank = -1, node = -1;  // the first failing one, -1 when none
   std::string host;
   std::optional<int> code, signal;
-  bool tie = false;  // another rank failed within the clocks' error
+  bool tie = false;                     // another rank failed within the clocks' error
   std::vector<std::string> last_lines;  // of that rank's log, oldest first
 };
 
@@ -29,7 +28,8 @@ int shell_code(std::optional<int> code, std::optional<int> signal);
 // "exited with code 3", "was killed by signal 9 (SIGKILL)".
 std::string describe_exit(std::optional<int> code, std::optional<int> signal);
 
-// A guess at the cause that is worth saying, or "": oom, SIGKILL, SIGBUS and /dev/shm, 126, 127, NCCL, port in use, ...
+// A guess at the cause that is worth saying, or "": oom, SIGKILL, SIGBUS and /dev/shm, 126, 127, NCCL, port
+// in use, ...
 std::string hint_for(std::optional<int> code, std::optional<int> signal, bool oom,
                      const std::vector<std::string>& last_lines);
 

@@ -22,7 +22,8 @@ struct Submission {
 struct Handle {
   std::string name;
   std::string folder;  // absolute
-  UniqueFd control;    // a connection to the coordinator, see control.h
+  UniqueFd control;    // a connection to the coordinator; connect() says what can be asked
+  std::vector<std::string> notes;  // worth a line each to the user before the job starts
 };
 
 // What a job would get and run here, without starting anything: `--dry-run`.

@@ -1,0 +1,156 @@
+#include "coordinator/coordinator.h"
+
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "base/files.h"
+#include "base/version.h"
+
+namespace phalanx::coordinator {
+
+namespace json = boost::json;
+
+namespace {
+
+double wall_clock() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+std::string user_name() {
+  if (const char* user = std::getenv("USER"); user && *user) return user;
+  return std::to_string(::geteuid());
+}
+
+}  // namespace
+
+Coordinator::Coordinator(Conducted job, job::EventLog events, std::unique_ptr<NodeSource> nodes)
+    : job_(std::move(job)),
+      events_(std::move(events)),
+      source_(std::move(nodes)),
+      log_(job_.layout.system_logs() + "/coordinator.log"),
+      control_(loop_, [this](const json::object& request) { return on_request(request); }) {}
+
+int Coordinator::run() {
+  submitted_at_ = wall_clock();
+  record(event("submitted", {{"name", job_.allocation.job}, {"user", user_name()}, {"host", job_.allocation.nodes.front().host},
+                             {"pid", ::getpid()}, {"nodes", job_.allocation.nodes.size()}, {"version", kVersion},
+                             {"foreground", job_.foreground}}));
+  const auto signals = loop_.on_signals({SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGCHLD}, [this](int signal) {
+    if (signal == SIGTERM || signal == SIGINT) cancel("signal", "signal " + std::to_string(signal), false);
+  });
+  if (const Status listening = control_.listen(job_.layout.control()); !listening)
+    record(event("warning", {{"text", "`phalanx cancel` cannot reach this job: " + listening.error().reason}}));
+  if (job_.submitter)
+    control_.adopt(std::move(job_.submitter), [this] {
+      if (job_.foreground) cancel("terminal gone", "the command line that started it", false);
+    });
+  heartbeat_ = loop_.after(job_.timing.heartbeat, [this] { heartbeat(); });
+  source_->obtain(
+      loop_, [this](const Waiting& waiting) { on_waiting(waiting); },
+      [this](Result<std::vector<NodeLink>> links) { on_nodes(std::move(links)); });
+  loop_.run();
+  return 0;
+}
+
+job::Event Coordinator::event(const char* kind, json::object data) const {
+  job::Event made;
+  made.kind = kind;
+  made.data = std::move(data);
+  return made;
+}
+
+void Coordinator::record(job::Event made) {
+  if (const Status written = events_.append(std::move(made)); !written)
+    log_.say("event could not be written: " + written.error().reason);
+}
+
+void Coordinator::on_waiting(const Waiting& waiting) {
+  record(event("queued", {{"slots", waiting.wanted}, {"free", waiting.free}, {"ahead", json::value_from(waiting.ahead)}}));
+}
+
+void Coordinator::on_nodes(Result<std::vector<NodeLink>> links) {
+  if (ended_) return;
+  if (!links) return fail_before_start(links.error().reason, "", 125);
+  record(event("preparing"));
+  nodes_.resize(links->size());
+  for (size_t i = 0; i < links->size(); ++i) {
+    job_.allocation.nodes[i].gpus = (*links)[i].gpus;
+    connect(i, std::move((*links)[i]));
+  }
+}
+
+void Coordinator::start_when_ready() {
+  if (start_sent_ || stopping_ || finalizing_) return;
+  for (const Node& node : nodes_)
+    if (!node.ready || !node.prepared) return;
+  if (const Status planned = make_plan(); !planned) return fail_before_start(planned.error().reason, "", 125);
+  send_start();
+}
+
+Status Coordinator::make_plan() {
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    plan::AllocatedNode& node = job_.allocation.nodes[i];
+    node.host = nodes_[i].hello.host;
+    node.address = nodes_[i].hello.address;
+    node.ports = nodes_[i].hello.ports;
+  }
+  plan_ = TRY(plan::make_plan(job_.spec, job_.allocation));
+  if (!plan_->hostfile.empty()) TRY(write_file(job_.allocation.attached_file, plan_->hostfile));
+  return write_file(job_.layout.plan_json(), json::serialize(plan::to_json(*plan_)) + "\n");
+}
+
+void Coordinator::send_start() {
+  start_sent_ = true;
+  record(event("starting", {{"world", plan_->world}}));
+  wire::Start start;
+  start.plan = plan::to_json(*plan_);
+  start.environment = job_.environment;
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    start.logs.clear();
+    const plan::NodePart& part = plan_->nodes[i];
+    for (int local = 0; local < part.ranks(); ++local)
+      start.logs.push_back(job_.layout.rank_log(part.first_rank() + local, plan_->world));
+    start.directory = job_.directory.empty() ? job_.layout.working_directory(static_cast<int>(i)) : job_.directory;
+    send(nodes_[i], wire::to_json(start));
+  }
+}
+
+void Coordinator::rank_count_changed() {
+  if (!start_sent_) return;
+  for (const Node& node : nodes_)
+    if (!node.lost && (!node.started || node.running > 0)) return;
+  // Every rank has ended. A failure's verdict waits for earlier ones on their way.
+  if (failures_.any() && !verdict_due_) return;
+  finalize();
+}
+
+void Coordinator::finalize() {
+  if (finalizing_) return;
+  finalizing_ = true;
+  record(event("finalizing"));
+  for (Node& node : nodes_) send(node, wire::simple("leave"));
+  gone_deadline_ = loop_.after(job_.timing.lost_after, [this] {
+    for (size_t i = 0; i < nodes_.size(); ++i)
+      if (!nodes_[i].gone) log_.say("node " + std::to_string(i) + " did not say that it is empty");
+    end();
+  });
+  for (size_t i = 0; i < nodes_.size(); ++i)
+    if (nodes_[i].empty) node_gone(i);
+  if (nodes_.empty()) end();
+}
+
+void Coordinator::end() {
+  if (ended_) return;
+  ended_ = true;
+  source_->release();
+  ::unlink(job_.layout.environment().c_str());
+  json::object data = outcome();
+  data["seconds"] = wall_clock() - submitted_at_;
+  record(event("ended", std::move(data)));
+  loop_.stop();
+}
+
+}  // namespace phalanx::coordinator

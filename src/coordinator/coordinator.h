@@ -1,0 +1,112 @@
+// coordinator.h - one job's conductor: a process of its own, one thread, one loop. It alone writes the event log.
+//
+// Life: submitted -> queued (until the node source has nodes) -> preparing (working directories) -> starting -> running
+// -> finalizing (every node says it is empty) -> ended. At any point the job can be cancelled, a rank can fail or a node be
+// lost: then all ranks everywhere are told to stop at once, and the verdict is chosen kVerdictDelay later, so that an
+// earlier failure can still arrive.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/result.h"
+#include "coordinator/control.h"
+#include "coordinator/first_failure.h"
+#include "coordinator/node_source.h"
+#include "job/event.h"
+#include "job/layout.h"
+#include "plan/plan.h"
+#include "wire/connection.h"
+#include "wire/messages.h"
+
+namespace phalanx::coordinator {
+
+struct Timing {  // see node/node.h, whose lease it must outlast
+  std::chrono::milliseconds heartbeat{1000};
+  std::chrono::milliseconds lost_after{7000};
+  std::chrono::milliseconds verdict_delay{300};
+};
+
+struct Conducted {
+  spec::JobSpec spec;
+  plan::Allocation allocation;           // as planned; ports are filled in from what the nodes say
+  job::Layout layout;
+  std::vector<std::string> environment;  // of the submitter, scrubbed
+  std::string directory;                 // where all ranks run; empty: a copy of the code on each node
+  bool has_code = false;
+  UniqueFd submitter;                    // a control connection
+  bool foreground = false;               // the job ends when that closes
+  Timing timing;
+};
+
+class Coordinator {
+ public:
+  Coordinator(Conducted job, job::EventLog events, std::unique_ptr<NodeSource> nodes);
+  int run();  // the whole job; the exit code of the coordinator's process (not the job's)
+
+ private:
+  struct Node {
+    std::unique_ptr<wire::Connection> link, guard;
+    wire::Hello hello;
+    uint64_t sequence = 0, acknowledged = 0;
+    Loop::Clock::time_point heard;
+    int running = 0;  // ranks alive
+    bool ready = false, prepared = false, started = false, empty = false, lost = false, gone = false;
+  };
+  struct Cancel {
+    std::string why, by;
+  };
+
+  // coordinator.cc: the way of the job
+  void on_waiting(const Waiting& waiting);
+  void on_nodes(Result<std::vector<NodeLink>> links);
+  void start_when_ready();
+  Status make_plan();
+  void send_start();
+  void rank_count_changed();
+  void finalize();
+  void end();
+  job::Event event(const char* kind, boost::json::object data = {}) const;
+  void record(job::Event event);
+
+  // nodes.cc: what nodes say
+  void connect(size_t index, NodeLink link);
+  void on_frame(size_t index, const wire::Frame& frame);
+  void on_hello(size_t index, wire::Hello hello);
+  void on_started(size_t index, const wire::Started& started);
+  void on_exited(size_t index, const wire::Exited& exited);
+  void node_lost(size_t index, const std::string& reason);
+  void node_gone(size_t index);
+  void send(Node& node, boost::json::object message);
+  void heartbeat();
+
+  // ending.cc
+  boost::json::object on_request(const boost::json::object& request);
+  void cancel(const std::string& why, const std::string& by, bool kill);
+  void fail(Failure failure);
+  void stop_ranks(const char* why, bool kill);
+  void fail_before_start(const std::string& text, const std::string& hint, int exit_code);
+  boost::json::object outcome();
+
+  Conducted job_;
+  job::EventLog events_;
+  std::unique_ptr<NodeSource> source_;
+  Log log_;
+  Loop loop_;
+  Control control_;
+  std::vector<Node> nodes_;
+  std::optional<plan::Plan> plan_;
+  FirstFailure failures_;
+  std::optional<Cancel> cancel_;
+  bool stopping_ = false, killing_ = false, finalizing_ = false, ended_ = false, verdict_due_ = false;
+  bool start_sent_ = false;
+  double submitted_at_ = 0;
+  Loop::Timer heartbeat_, verdict_, timeout_, gone_deadline_;
+};
+
+}  // namespace phalanx::coordinator

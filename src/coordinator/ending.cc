@@ -1,0 +1,88 @@
+// How a job comes to its end: cancelled, failed, or done; and what is said of it.
+#include "coordinator/coordinator.h"
+
+namespace phalanx::coordinator {
+
+namespace json = boost::json;
+
+namespace {
+
+std::string text_of(const json::object& object, const char* key, const char* otherwise) {
+  const json::value* found = object.if_contains(key);
+  return found && found->is_string() ? std::string(found->get_string()) : otherwise;
+}
+
+}  // namespace
+
+json::object Coordinator::on_request(const json::object& request) {
+  if (text_of(request, "do", "") != "cancel") return {{"ok", false}, {"error", "unknown request"}};
+  const json::value* kill = request.if_contains("kill");
+  cancel(text_of(request, "why", "cancel"), text_of(request, "by", "somebody"), kill && kill->is_bool() && kill->get_bool());
+  return {{"ok", true}};
+}
+
+void Coordinator::cancel(const std::string& why, const std::string& by, bool kill) {
+  if (ended_ || finalizing_) return;
+  if (!cancel_ && !failures_.any()) {
+    cancel_ = Cancel{why, by};
+    record(event("cancel_requested", {{"why", why}, {"by", by}}));
+  }
+  if (!start_sent_) return finalize();
+  stop_ranks(why.c_str(), kill);
+}
+
+void Coordinator::fail(Failure failure) {
+  // What ends after a cancellation, or well after the first failure, is its consequence.
+  if (cancel_ || verdict_due_) return;
+  const bool first = !failures_.any();
+  failures_.add(std::move(failure));
+  if (!first) return;
+  stop_ranks("a rank failed", false);
+  verdict_ = loop_.after(job_.timing.verdict_delay, [this] {
+    verdict_due_ = true;
+    rank_count_changed();
+  });
+}
+
+void Coordinator::stop_ranks(const char* why, bool kill) {
+  const int grace = static_cast<int>(job_.spec.stop_grace.count());
+  if (!stopping_ || (kill && !killing_))
+    record(event("stopping", {{"why", why}, {"grace_ms", grace}, {"kill", kill}}));
+  stopping_ = true;
+  killing_ = killing_ || kill;
+  for (Node& node : nodes_) send(node, wire::to_json(wire::Stop{grace, killing_}));
+}
+
+void Coordinator::fail_before_start(const std::string& text, const std::string& hint, int exit_code) {
+  if (finalizing_) return;
+  Failure failure;
+  failure.text = text;
+  failure.hint = hint;
+  failure.exit_code = exit_code;
+  failures_.add(std::move(failure));
+  stopping_ = true;
+  finalize();
+}
+
+json::object Coordinator::outcome() {
+  job::Verdict verdict;
+  const char* state = "Completed";
+  if (failures_.any()) {
+    state = "Failed";
+    verdict = failures_.verdict();
+  } else if (cancel_) {
+    state = "Canceled";
+    verdict.text = "cancelled by " + cancel_->by;
+    verdict.exit_code = 143;
+    if (cancel_->why == "interrupt") verdict.exit_code = 130;
+    if (cancel_->why == "timeout") {
+      verdict.text = "stopped after limits.timeout of " + std::to_string(job_.spec.timeout->count()) + " s";
+      verdict.exit_code = 124;
+    }
+  } else {
+    verdict.text = "every rank ended with code 0";
+  }
+  return {{"state", state}, {"exit_code", verdict.exit_code}, {"verdict", job::to_json(verdict)}};
+}
+
+}  // namespace phalanx::coordinator

@@ -1,0 +1,36 @@
+// node_source.h - where the nodes of one job come from: what an engine gives its coordinator.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/loop.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace phalanx::coordinator {
+
+struct NodeLink {
+  UniqueFd link;        // frames to and from the supervisor
+  UniqueFd guard_link;  // frames from the guard; closed when nothing of the node lives
+  std::vector<std::string> gpus;  // that it was given
+};
+
+struct Waiting {  // for people, and for the event log
+  int wanted = 0, free = 0;
+  std::vector<std::string> ahead;
+};
+
+class NodeSource {
+ public:
+  virtual ~NodeSource() = default;
+  // Obtains all the nodes, which takes as long as it takes; then calls `ready` once. `waiting` is called when there is
+  // news of why not yet. Both from the loop, never from inside obtain().
+  virtual void obtain(Loop& loop, std::function<void(const Waiting&)> waiting,
+                      std::function<void(Result<std::vector<NodeLink>>)> ready) = 0;
+  // Nothing of the job lives any more, or it was cancelled while waiting.
+  virtual void release() = 0;
+};
+
+}  // namespace phalanx::coordinator

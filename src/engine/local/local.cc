@@ -1,0 +1,165 @@
+// The local engine: a job on this machine, as one process tree per node. Nothing needs to be set up.
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "base/files.h"
+#include "coordinator/coordinator.h"
+#include "engine/engine.h"
+#include "engine/local/bindings.h"
+#include "engine/local/environment.h"
+#include "engine/local/local_nodes.h"
+#include "engine/local/share.h"
+#include "job/name.h"
+#include "job/snapshot.h"
+#include "machine/machine.h"
+#include "process/isolation.h"
+#include "spec/parse.h"
+
+namespace phalanx::engine {
+
+using namespace local;
+
+namespace {
+
+// A job that is about to be: all that can be known without changing anything.
+struct Prospect {
+  Machine machine;
+  plan::Allocation allocation;
+  plan::Plan plan;
+  JobEnvironment environment;
+};
+
+Machine this_machine() {
+  Machine machine{machine::host_name(), machine::allowed_cpus(), {}};
+  for (const machine::Gpu& gpu : machine::find_gpus()) machine.gpus.push_back(std::to_string(gpu.index));
+  return machine;
+}
+
+Result<Prospect> look_ahead(const Submission& submission, const std::string& name) {
+  const spec::JobSpec& spec = submission.spec;
+  const job::Layout layout = job::Layout::of(name);
+  Prospect prospect{this_machine(), {}, {}, {}};
+  plan::Allocation& allocation = prospect.allocation;
+  allocation.job = name;
+  allocation.folder = layout.folder;
+  allocation.attached_file = layout.folder + "/hostfile";
+  Bindings bindings = TRY(bind(spec, layout));
+  allocation.inputs = std::move(bindings.inputs);
+  allocation.outputs = std::move(bindings.outputs);
+  allocation.nodes = TRY(share_out(prospect.machine, spec.resources.instance_count, spec.oversubscribe));
+  prospect.plan = TRY(plan::make_plan(spec, allocation));
+  prospect.environment = TRY(environment_for(spec, submission.environment));
+  for (std::string& note : prospect.environment.notes) prospect.plan.notes.push_back(std::move(note));
+  if (!spec.compute.empty() && spec.compute != "local")
+    prospect.plan.notes.push_back("compute " + spec.compute + " is not known here: running on this machine");
+  return prospect;
+}
+
+// Everything in the job folder that is there before the coordinator.
+Status fill_folder(const Submission& submission, const Prospect& prospect, const job::Layout& layout) {
+  for (const std::string& folder : {layout.folder, layout.system_logs(), layout.user_logs()}) TRY(make_folders(folder));
+  if (!submission.job_text.empty()) TRY(write_file(layout.job_yml(), submission.job_text));
+  TRY(write_file(layout.job_json(), boost::json::serialize(spec::to_json(submission.spec)) + "\n"));
+  for (const auto& [name, path] : prospect.allocation.outputs) TRY(make_folders(path, 0755));
+  if (!submission.spec.code.empty())
+    TRY(job::take_snapshot(spec::local_path(submission.spec, submission.spec.code), layout.code()));
+  return Done{};
+}
+
+LocalPlan local_plan(const Submission& submission, const Prospect& prospect, const job::Layout& layout) {
+  LocalPlan local;
+  const auto& nodes = prospect.allocation.nodes;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    node::NodeConfig config;
+    config.job = prospect.allocation.job;
+    config.node = static_cast<int>(i);
+    config.isolation = submission.spec.isolation;
+    config.ports = i == 0 ? plan::kPortsOfNode0 : 0;
+    config.host = nodes[i].host;
+    config.address = nodes[i].address;
+    config.system_log = layout.system_logs() + "/node_" + std::to_string(i) + ".log";
+    local.nodes.push_back(std::move(config));
+  }
+  const bool inside = std::getenv("PHALANX_JOB") != nullptr;  // the job around us holds the slots
+  if (!submission.spec.oversubscribe && !inside) local.slots = slots_for(submission.spec, prospect.plan, prospect.machine);
+  local.gpus = prospect.machine.gpus;
+  local.gpus_per_node = gpus_per_node(submission.spec, nodes);
+  return local;
+}
+
+// In the coordinator's process, from its first moment to its last.
+int conduct(Submission& submission, Prospect& prospect, const job::Layout& layout, int control) {
+  process::set_name("phalanx-coord");
+  ::setsid();  // it survives the terminal
+  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (const int fd : {0, 1, 2}) ::dup2(null.get(), fd);
+  auto events = job::EventLog::open(layout.events());
+  if (!events) return 1;
+  LocalPlan local = local_plan(submission, prospect, layout);
+  coordinator::Conducted job;
+  job.has_code = !submission.spec.code.empty();
+  job.directory = std::move(submission.directory);
+  job.foreground = submission.foreground;
+  job.environment = std::move(prospect.environment.variables);
+  job.allocation = std::move(prospect.allocation);
+  job.spec = std::move(submission.spec);
+  job.layout = layout;
+  job.submitter.reset(control);
+  coordinator::Coordinator coordinator(std::move(job), std::move(*events), std::make_unique<LocalNodes>(std::move(local)));
+  return coordinator.run();
+}
+
+Result<std::string> choose_name(const spec::JobSpec& spec) {
+  if (spec.name.empty()) return job::random_name();
+  if (!job::valid_name(spec.name)) return Error{Code::invalid, "job name " + spec.name + ": a name has no '/' and does not begin with '.'"};
+  if (exists(job::Layout::of(spec.name).folder))
+    return Error{Code::invalid, "there is a job " + spec.name + " already (" + job::Layout::of(spec.name).folder + "); choose another name"};
+  return spec.name;
+}
+
+}  // namespace
+
+Result<plan::Plan> preview(const Submission& submission) {
+  Prospect prospect = TRY(look_ahead(submission, TRY(choose_name(submission.spec))));
+  return std::move(prospect.plan);
+}
+
+Result<Handle> submit(Submission submission) {
+  const std::string name = TRY(choose_name(submission.spec));
+  Prospect prospect = TRY(look_ahead(submission, name));
+  const job::Layout layout = job::Layout::of(name);
+  int control[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control) != 0) return errno_error("socketpair");
+  UniqueFd ours(control[0]), theirs(control[1]);
+  if (Status filled = fill_folder(submission, prospect, layout); !filled) {
+    (void)remove_tree(layout.folder);
+    return std::move(filled).error();
+  }
+  std::vector<std::string> notes = prospect.plan.notes;
+  const auto pid = process::fork_child({theirs.get()}, [&] { return conduct(submission, prospect, layout, theirs.get()); });
+  if (!pid) {
+    (void)remove_tree(layout.folder);
+    return pid.error();
+  }
+  return Handle{name, layout.folder, std::move(ours), std::move(notes)};
+}
+
+Result<UniqueFd> connect(const std::string& job_folder) {
+  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket) return errno_error("socket");
+  const UniqueFd folder = TRY(open_file(job_folder, O_PATH | O_DIRECTORY));
+  // Through the folder's descriptor: its path may be longer than a socket address can be.
+  const std::string path = "/proc/self/fd/" + std::to_string(folder.get()) + "/control";
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
+    return Error{Code::unavailable, "no coordinator answers for this job: it has ended"};
+  return socket;
+}
+
+}  // namespace phalanx::engine

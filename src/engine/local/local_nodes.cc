@@ -1,0 +1,89 @@
+#include "engine/local/local_nodes.h"
+
+#include <sys/epoll.h>
+
+#include <chrono>
+
+namespace phalanx::engine::local {
+
+namespace {
+// A lock is released a little after the notice of its file's closing, and a notice can be missed: look again.
+constexpr std::chrono::milliseconds kSoon{20}, kLater{1000};
+}  // namespace
+
+void LocalNodes::obtain(Loop& loop, std::function<void(const coordinator::Waiting&)> waiting,
+                        std::function<void(Result<std::vector<coordinator::NodeLink>>)> ready) {
+  loop_ = &loop;
+  waiting_ = std::move(waiting);
+  ready_ = std::move(ready);
+  if (!plan_.slots) {
+    retry_ = loop.after(std::chrono::milliseconds(0), [this] { start_nodes(); });
+    return;
+  }
+  retry_ = loop.after(std::chrono::milliseconds(0), [this] {
+    auto queue = machine::SlotQueue::join(*plan_.slots);
+    if (!queue) return deliver(std::move(queue).error());
+    queue_.emplace(*std::move(queue));
+    notice_ = loop_->watch(queue_->notice_fd(), EPOLLIN, [this](uint32_t) {
+      queue_->drain();
+      retry_ = loop_->after(kSoon, [this] { try_take(); });
+    });
+    try_take();
+  });
+}
+
+void LocalNodes::try_take() {
+  auto taken = queue_->try_take();
+  if (!taken) return deliver(std::move(taken).error());
+  if (*taken) {
+    slots_ = std::move(**taken);
+    notice_.cancel();
+    return start_nodes();
+  }
+  retry_ = loop_->after(kLater, [this] { try_take(); });
+  const machine::Standing& standing = queue_->standing();
+  std::string text = std::to_string(standing.free);
+  for (const std::string& job : standing.ahead) text += " " + job;
+  if (text == last_standing_) return;
+  last_standing_ = text;
+  waiting_({standing.wanted, standing.free, standing.ahead});
+}
+
+std::vector<std::string> LocalNodes::gpus_of(size_t node) const {
+  std::vector<std::string> names;
+  const auto each = static_cast<size_t>(plan_.gpus_per_node);
+  for (size_t i = 0; i < each && !plan_.gpus.empty(); ++i) {
+    const size_t at = node * each + i;
+    // Without slots (oversubscribed) nodes share the machine's GPUs in turn.
+    const size_t gpu = at < slots_.gpus.size() ? static_cast<size_t>(slots_.gpus[at]) : at % plan_.gpus.size();
+    names.push_back(plan_.gpus[gpu]);
+  }
+  return names;
+}
+
+void LocalNodes::start_nodes() {
+  std::vector<int> keep;
+  for (const UniqueFd& lock : slots_.locks) keep.push_back(lock.get());
+  if (queue_) keep.push_back(queue_->ticket_fd());
+  std::vector<coordinator::NodeLink> links;
+  for (size_t i = 0; i < plan_.nodes.size(); ++i) {
+    auto started = node::start_node(plan_.nodes[i], keep);
+    if (!started) return deliver(std::move(started).error());  // the others end when their links close
+    links.push_back({std::move(started->link), std::move(started->guard_link), gpus_of(i)});
+  }
+  deliver(std::move(links));
+}
+
+void LocalNodes::deliver(Result<std::vector<coordinator::NodeLink>> links) {
+  retry_.cancel();
+  ready_(std::move(links));
+}
+
+void LocalNodes::release() {
+  notice_.cancel();
+  retry_.cancel();
+  if (queue_) queue_->leave();
+  slots_.locks.clear();
+}
+
+}  // namespace phalanx::engine::local

@@ -1,0 +1,44 @@
+// local_nodes.h - the nodes of a job on this machine: waits for slots, then forks a node for each share.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "coordinator/node_source.h"
+#include "machine/slots.h"
+#include "node/node.h"
+
+namespace phalanx::engine::local {
+
+struct LocalPlan {
+  std::vector<node::NodeConfig> nodes;
+  std::optional<machine::SlotRequest> slots;  // nothing: takes none (oversubscribed, or inside another job)
+  std::vector<std::string> gpus;              // names of the machine's GPUs, by slot
+  int gpus_per_node = 0;
+};
+
+class LocalNodes : public coordinator::NodeSource {
+ public:
+  explicit LocalNodes(LocalPlan plan) : plan_(std::move(plan)) {}
+  void obtain(Loop& loop, std::function<void(const coordinator::Waiting&)> waiting,
+              std::function<void(Result<std::vector<coordinator::NodeLink>>)> ready) override;
+  void release() override;
+
+ private:
+  void try_take();
+  void start_nodes();
+  void deliver(Result<std::vector<coordinator::NodeLink>> links);
+  std::vector<std::string> gpus_of(size_t node) const;
+
+  LocalPlan plan_;
+  Loop* loop_ = nullptr;
+  std::function<void(const coordinator::Waiting&)> waiting_;
+  std::function<void(Result<std::vector<coordinator::NodeLink>>)> ready_;
+  std::optional<machine::SlotQueue> queue_;
+  machine::Slots slots_;
+  std::string last_standing_;
+  Loop::Watch notice_;
+  Loop::Timer retry_;
+};
+
+}  // namespace phalanx::engine::local

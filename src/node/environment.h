@@ -1,0 +1,32 @@
+// environment.h - what the processes of a node find in their environment: the submitter's, the plan's, the user's.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/plan.h"
+
+namespace phalanx::node {
+
+// Made once for a node; for_rank() then costs a copy of pointers and the few strings that differ.
+class NodeEnvironment {
+ public:
+  // `submitted`: "NAME=value" lines, without another launcher's identity.
+  NodeEnvironment(const plan::Plan& plan, int node, const std::vector<std::string>& submitted, const std::string& directory);
+
+  struct Block {
+    std::vector<std::string> own;       // of this rank
+    std::vector<const char*> pointers;  // null-terminated; valid while the block and the NodeEnvironment live
+  };
+  Block for_rank(int local_rank) const;
+
+  const std::string* find(const std::string& name) const;
+
+ private:
+  const plan::Plan& plan_;
+  int node_;
+  plan::Env shared_;
+  std::vector<std::string> lines_;  // of shared_, without the names that differ by rank
+};
+
+}  // namespace phalanx::node

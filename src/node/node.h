@@ -1,0 +1,47 @@
+// node.h - one node of a job: two processes, forked and not exec'd, on the machine where its ranks run.
+//
+//   guard        only waits: for its supervisor, and for the lease. Has a copy of the read end of every rank's pipe, so that
+//                no rank gets SIGPIPE and no byte is lost when the supervisor dies; kills all that is left then.
+//   supervisor   one thread, one loop: starts the ranks, keeps their logs, reports their exits to the coordinator.
+//
+// Times (contract: docs/ending.md). A supervisor that hears nothing from the coordinator for kLease kills its ranks; a guard
+// that hears nothing from its supervisor for kLease + kGuardSlack kills them all. The coordinator counts a node as lost
+// after kLease + kLostSlack, so it never starts anew beside ranks that still live.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "process/isolation.h"
+#include "spec/job_spec.h"
+
+namespace phalanx::node {
+
+inline constexpr std::chrono::milliseconds kHeartbeat{1000};
+inline constexpr std::chrono::milliseconds kLease{5000};       // several heartbeats
+inline constexpr std::chrono::milliseconds kGuardSlack{1000};  // the supervisor gets to act first
+inline constexpr std::chrono::milliseconds kLostSlack{2000};   // more than kGuardSlack
+
+struct NodeConfig {
+  std::string job;
+  int node = 0;
+  spec::Isolation isolation = spec::Isolation::automatic;
+  int ports = 0;               // how many to hold
+  std::string host, address;   // what it says of itself
+  std::string system_log;      // file for its own words; empty: none
+};
+
+// What the coordinator keeps of a node that it has started.
+struct NodeHandle {
+  pid_t guard = -1;
+  UniqueFd link;        // to the supervisor
+  UniqueFd guard_link;  // to the guard
+};
+
+// Forks the guard, which forks the supervisor. `keep` are descriptors (the slots' locks) that live as long as the guard.
+Result<NodeHandle> start_node(const NodeConfig& config, const std::vector<int>& keep);
+
+}  // namespace phalanx::node

@@ -1,0 +1,162 @@
+// The supervisor's processes: starting them, their output, their exits.
+#include <fcntl.h>
+#include <sys/epoll.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+
+#include "base/files.h"
+#include "node/guard_link.h"
+#include "node/supervisor.h"
+#include "process/spawn.h"
+
+namespace phalanx::node {
+
+namespace {
+
+constexpr int kRefused = 125, kCannotRun = 126, kNotFound = 127;  // as the command line documents them
+
+double wall_clock() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+bool failed(const process::Ended& ended) { return ended.signal || ended.code.value_or(0) != 0; }
+
+cpu_set_t set_of(const std::vector<int>& cpus) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int cpu : cpus) CPU_SET(static_cast<size_t>(cpu), &set);
+  return set;
+}
+
+}  // namespace
+
+long long Supervisor::oom_kills_of_machine() {
+  const auto text = read_file("/proc/vmstat");
+  const size_t found = text ? text->find("oom_kill ") : std::string::npos;
+  return found == std::string::npos ? 0 : std::strtoll(text->c_str() + found + 9, nullptr, 10);
+}
+
+void Supervisor::start(const wire::Start& message) {
+  auto plan = plan::from_json(message.plan);
+  if (!plan) return send(wire::to_json(wire::Started{{}, plan.error().reason, 0, kRefused}));
+  plan_ = std::move(*plan);
+  send(wire::to_json(start_ranks(message)));
+}
+
+// What every rank of the node shares, and the program they run: found once.
+Result<process::Spawn> Supervisor::common_spawn(const NodeEnvironment& environment, const wire::Start& message,
+                                                const cpu_set_t& cpus) const {
+  process::Spawn spawn;
+  const std::string* path = environment.find("PATH");
+  std::string program = plan_->argv.front();
+  if (program == "/bin/bash" && !exists(program)) program = "/bin/sh";
+  spawn.program = TRY(process::find_program(program, path ? *path : "/usr/local/bin:/usr/bin:/bin", message.directory));
+  for (const std::string& word : plan_->argv) spawn.argv.push_back(word.c_str());
+  spawn.argv.push_back(nullptr);
+  spawn.directory = message.directory.c_str();
+  if (!plan_->nodes.at(static_cast<size_t>(config_.node)).cpus.empty()) spawn.cpus = &cpus;
+  spawn.input = null_input_.get();
+  spawn.outer_proc = parts_.outer_proc.get();
+  spawn.cgroup_procs = parts_.cgroup ? parts_.cgroup->procs_fd() : -1;
+  spawn.die_with_parent = parts_.mode == process::Mode::plain;
+  return spawn;
+}
+
+wire::Started Supervisor::start_ranks(const wire::Start& message) {
+  wire::Started started;
+  const plan::NodePart& part = plan_->nodes.at(static_cast<size_t>(config_.node));
+  const NodeEnvironment environment(*plan_, config_.node, message.environment, message.directory);
+  const cpu_set_t cpus = set_of(part.cpus);
+  null_input_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const auto fail = [&](int local_rank, std::string why, int code) {
+    started.error = std::move(why);
+    started.failed_local_rank = local_rank;
+    started.exit_code = code;
+  };
+  if (part.ranks() == 0) return started;
+  auto spawn = common_spawn(environment, message, cpus);
+  if (!spawn) {
+    fail(0, spawn.error().reason, spawn.error().code == Code::not_found ? kNotFound : kCannotRun);
+    return started;
+  }
+  ranks_.reserve(static_cast<size_t>(part.ranks()));
+  std::vector<std::pair<int, int>> logs;
+  for (int local_rank = 0; local_rank < part.ranks() && started.error.empty(); ++local_rank) {
+    auto rank = start_rank(environment, *spawn, message.logs.at(static_cast<size_t>(local_rank)), local_rank, started.pids);
+    if (!rank) {
+      const bool cannot_run = rank.error().code == Code::denied || rank.error().code == Code::not_found;
+      fail(local_rank, rank.error().reason, cannot_run ? kCannotRun : kRefused);
+      break;
+    }
+    local_rank_of_[rank->pid] = local_rank;
+    logs.emplace_back(rank->log.pipe(), rank->log.file());
+    ranks_.push_back(std::move(*rank));
+  }
+  if (!send_logs(parts_.guard.get(), logs)) guard_gone();
+  return started;
+}
+
+Result<Supervisor::Rank> Supervisor::start_rank(const NodeEnvironment& environment, process::Spawn& spawn,
+                                                const std::string& log_path, int local_rank, std::vector<int>& pids) {
+  Rank rank;
+  rank.log = TRY(RankLog::open(log_path));
+  NodeEnvironment::Block block = environment.for_rank(local_rank);
+  spawn.env = std::move(block.pointers);
+  spawn.output = rank.log.writer();
+  const process::Spawned spawned = process::spawn(spawn);
+  if (spawned.error != 0) {
+    const bool exec_failed = std::strcmp(spawned.failed, "execve") == 0;
+    return Error{exec_failed ? Code::denied : Code::internal,
+                 (exec_failed ? spawn.program : std::string(spawned.failed)) + ": " + std::strerror(spawned.error)};
+  }
+  rank.log.close_writer();
+  rank.pid = spawned.pid;
+  pids.push_back(spawned.outer_pid);
+  rank.watch = loop_.watch(rank.log.pipe(), EPOLLIN, [this, local_rank](uint32_t) { on_output(local_rank); });
+  return rank;
+}
+
+void Supervisor::on_output(int local_rank) {
+  Rank& rank = ranks_[static_cast<size_t>(local_rank)];
+  if (rank.log.drain() == RankLog::State::ended) {
+    rank.watch.cancel();
+    if (leaving_) finish_when_drained();
+  }
+  report_gap(local_rank);
+}
+
+void Supervisor::report_gap(int local_rank) {
+  if (const auto gap = ranks_[static_cast<size_t>(local_rank)].log.take_gap())
+    send(wire::to_json(wire::Gap{local_rank, gap->offset, gap->bytes, gap->reason}));
+}
+
+void Supervisor::on_child() {
+  wire::Exited exited;
+  while (const auto ended = process::reap_one()) {
+    if (ended->pid == copier_) copier_ended(*ended);
+    if (auto exit = exit_of(*ended)) exited.exits.push_back(std::move(*exit));
+  }
+  if (!exited.exits.empty()) send(wire::to_json(exited));
+  if (orphaned_ && local_rank_of_.empty()) leave();
+  if (leaving_) finish_when_drained();
+}
+
+std::optional<wire::Exit> Supervisor::exit_of(const process::Ended& ended) {
+  const auto found = local_rank_of_.find(ended.pid);
+  if (found == local_rank_of_.end()) return std::nullopt;  // an orphan that came to us
+  const int local_rank = found->second;
+  local_rank_of_.erase(found);
+  Rank& rank = ranks_[static_cast<size_t>(local_rank)];
+  wire::Exit exit{local_rank, ended.code, ended.signal, rank.stopped, false, ended.max_rss_kb, wall_clock(), {}};
+  rank.log.drain_all();
+  if (rank.log.ended()) rank.watch.cancel();
+  report_gap(local_rank);
+  if (failed(ended)) exit.tail = rank.log.last_lines();
+  if (ended.signal == SIGKILL && !rank.stopped && oom_kills_ >= 0) exit.oom = oom_kills_of_machine() > oom_kills_;
+  return exit;
+}
+
+}  // namespace phalanx::node

@@ -1,0 +1,107 @@
+// supervisor.h - the process that does a node's work: one thread, one loop. Inside `node` only.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/unique_fd.h"
+#include "machine/machine.h"
+#include "node/environment.h"
+#include "node/node.h"
+#include "node/rank_log.h"
+#include "plan/plan.h"
+#include "process/isolation.h"
+#include "process/spawn.h"
+#include "wire/connection.h"
+#include "wire/messages.h"
+
+namespace phalanx::node {
+
+struct SupervisorParts {
+  UniqueFd link;        // to the coordinator
+  UniqueFd guard;       // to the guard
+  UniqueFd outer_proc;  // the host's /proc, to name ranks by the pids that people see
+  process::Mode mode = process::Mode::plain;
+  const process::Cgroup* cgroup = nullptr;
+  std::string note;     // what of the isolation is degraded
+  pid_t guard_pid = 0;
+};
+
+// The whole life of a supervisor; returns the exit code of its process: 0 when all is reaped, drained and told.
+int run_supervisor(const NodeConfig& config, SupervisorParts parts);
+
+class Supervisor {
+ public:
+  Supervisor(const NodeConfig& config, SupervisorParts parts);
+  int run();
+
+ private:
+  struct Rank {
+    pid_t pid = -1;
+    bool stopped = false;  // told to
+    RankLog log;
+    Loop::Watch watch;
+  };
+
+  // supervisor.cc: what the coordinator says
+  void on_frame(const wire::Frame& frame);
+  template <class Message>
+  void with(const boost::json::object& object, void (Supervisor::*handle)(const Message&));
+  void send(boost::json::object message);
+  void hello();
+  void heard();
+  void on_ping();
+  void prepare(const wire::Prepare& message);
+  void copier_ended(const process::Ended& ended);
+  int own_outer_pid() const;
+
+  // ranks.cc: the processes
+  void start(const wire::Start& message);
+  wire::Started start_ranks(const wire::Start& message);
+  Result<process::Spawn> common_spawn(const NodeEnvironment& environment, const wire::Start& message,
+                                      const cpu_set_t& cpus) const;
+  Result<Rank> start_rank(const NodeEnvironment& environment, process::Spawn& spawn, const std::string& log_path,
+                          int local_rank, std::vector<int>& pids);
+  void on_child();
+  std::optional<wire::Exit> exit_of(const process::Ended& ended);
+  void on_output(int local_rank);
+  void report_gap(int local_rank);
+  static long long oom_kills_of_machine();
+
+  // ending.cc
+  void stop(const wire::Stop& message);
+  void terminate(int grace_ms);
+  void kill_all();
+  void leave();
+  void finish_when_drained();
+  void done();
+  void coordinator_gone(const std::string& why);
+  void guard_gone();
+
+  const NodeConfig& config_;
+  SupervisorParts parts_;
+  Loop loop_;
+  std::unique_ptr<wire::Connection> link_;
+  std::vector<machine::HeldPort> ports_;
+  std::optional<plan::Plan> plan_;
+  std::vector<Rank> ranks_;             // by local rank
+  std::map<pid_t, int> local_rank_of_;  // of living ranks
+  pid_t copier_ = -1;                   // makes the working directory
+  UniqueFd copier_report_, null_input_;
+  uint64_t sequence_ = 0, acknowledged_ = 0;
+  long long oom_kills_ = -1;  // of the machine, soon after the ranks had been started; -1: not known yet
+  bool orphaned_ = false;     // no coordinator any more
+  bool leaving_ = false;      // killing and draining
+  bool done_ = false;
+  int exit_code_ = 0;
+  Log log_;
+  Loop::Watch guard_watch_;
+  Loop::Timer lease_, grace_, drain_deadline_;
+};
+
+}  // namespace phalanx::node

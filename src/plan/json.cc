@@ -1,0 +1,86 @@
+// A plan as JSON: plan.json, the message to the nodes, and `--dry-run -o json`.
+#include "plan/plan.h"
+#include "plan/start.h"
+
+namespace phalanx::plan {
+
+namespace json = boost::json;
+
+namespace {
+
+json::object to_json(const RankGroup& group) {
+  return {{"role", group.role},
+          {"ends_job", group.end == EndPolicy::ends_job},
+          {"first_rank", group.first_rank},
+          {"count", group.count}};
+}
+
+json::object to_json(const NodePart& node) {
+  json::array groups;
+  for (const RankGroup& group : node.groups) groups.push_back(to_json(group));
+  return {{"name", node.name}, {"host", node.host}, {"address", node.address}, {"cpus", json::value_from(node.cpus)},
+          {"gpus", json::value_from(node.gpus)}, {"groups", std::move(groups)}};
+}
+
+RankGroup group_from(const json::object& object) {
+  return {json::value_to<std::string>(object.at("role")),
+          object.at("ends_job").as_bool() ? EndPolicy::ends_job : EndPolicy::ended_with_workers,
+          json::value_to<int>(object.at("first_rank")), json::value_to<int>(object.at("count"))};
+}
+
+NodePart node_from(const json::object& object) {
+  NodePart node;
+  node.name = json::value_to<std::string>(object.at("name"));
+  node.host = json::value_to<std::string>(object.at("host"));
+  node.address = json::value_to<std::string>(object.at("address"));
+  node.cpus = json::value_to<std::vector<int>>(object.at("cpus"));
+  node.gpus = json::value_to<std::vector<std::string>>(object.at("gpus"));
+  for (const json::value& group : object.at("groups").as_array()) node.groups.push_back(group_from(group.as_object()));
+  return node;
+}
+
+Start start_from(const std::string& name, const std::string& kind) {
+  for (const Start start : {Start::once, Start::pytorch_process, Start::pytorch_node, Start::node, Start::head})
+    if (kind == std::to_string(static_cast<int>(start)) && name == to_text(start)) return start;
+  throw std::invalid_argument("start: " + name);
+}
+
+}  // namespace
+
+json::object to_json(const Plan& plan) {
+  json::array nodes;
+  for (const NodePart& node : plan.nodes) nodes.push_back(to_json(node));
+  return {{"job", plan.job},
+          {"folder", plan.folder},
+          {"start", to_text(plan.start)},
+          {"start_kind", std::to_string(static_cast<int>(plan.start))},
+          {"argv", json::value_from(plan.argv)},
+          {"world", plan.world},
+          {"defaults", json::value_from(plan.defaults)},
+          {"common", json::value_from(plan.common)},
+          {"user", json::value_from(plan.user)},
+          {"hostfile", plan.hostfile},
+          {"nodes", std::move(nodes)},
+          {"notes", json::value_from(plan.notes)}};
+}
+
+Result<Plan> from_json(const json::object& object) try {
+  Plan plan;
+  plan.job = json::value_to<std::string>(object.at("job"));
+  plan.folder = json::value_to<std::string>(object.at("folder"));
+  plan.start = start_from(json::value_to<std::string>(object.at("start")),
+                          json::value_to<std::string>(object.at("start_kind")));
+  plan.argv = json::value_to<std::vector<std::string>>(object.at("argv"));
+  plan.world = json::value_to<int>(object.at("world"));
+  plan.defaults = json::value_to<Env>(object.at("defaults"));
+  plan.common = json::value_to<Env>(object.at("common"));
+  plan.user = json::value_to<Env>(object.at("user"));
+  plan.hostfile = json::value_to<std::string>(object.at("hostfile"));
+  for (const json::value& node : object.at("nodes").as_array()) plan.nodes.push_back(node_from(node.as_object()));
+  plan.notes = json::value_to<std::vector<std::string>>(object.at("notes"));
+  return plan;
+} catch (const std::exception& error) {
+  return Error{Code::invalid, std::string("plan: ") + error.what()};
+}
+
+}  // namespace phalanx::plan

@@ -1,0 +1,168 @@
+#include "plan/plan.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "plan/start.h"
+#include "spec/expand.h"
+
+namespace phalanx::plan {
+
+namespace {
+
+constexpr const Starter* kStarters[] = {&kOnce, &kPytorchProcess, &kPytorchNode, &kNode, &kHead};
+
+// Azure ML's names for where a job's data is. AZUREML_EXPERIMENT_ID is left out on purpose: with it, and without an
+// MPI distribution, DeepSpeed's discovery takes the process for an MPI rank and fails.
+Env azure_variables(const spec::JobSpec& spec, const Allocation& allocation) {
+  Env env{{"AZUREML_RUN_ID", allocation.job},
+          {"AZUREML_ROOT_RUN_ID", allocation.job},
+          {"AZUREML_ARM_PROJECT_NAME", spec.experiment_name},
+          {"AZUREML_NODE_COUNT", std::to_string(allocation.nodes.size())}};
+  for (const auto& [name, value] : allocation.inputs) env["AZURE_ML_INPUT_" + name] = value;
+  for (const auto& [name, value] : allocation.outputs) env["AZURE_ML_OUTPUT_" + name] = value;
+  return env;
+}
+
+Env phalanx_variables(const Allocation& allocation) {
+  std::string hosts;
+  for (const AllocatedNode& node : allocation.nodes) hosts += (hosts.empty() ? "" : ",") + node.address;
+  return {{"PHALANX_JOB", allocation.job},
+          {"PHALANX_JOB_FOLDER", allocation.folder},
+          {"PHALANX_NODE_COUNT", std::to_string(allocation.nodes.size())},
+          {"PHALANX_NODES", hosts}};
+}
+
+void set_addresses(const Allocation& allocation, Plan& plan) {
+  const AllocatedNode& master = allocation.nodes.front();
+  if (plan.start == Start::once || master.ports.size() < kPortsOfNode0) return;
+  plan.common["MASTER_ADDR"] = master.address;
+  plan.common["MASTER_PORT"] = std::to_string(master.ports[0]);
+  const bool ipv6 = master.address.find(':') != std::string::npos;
+  plan.common["JAX_COORDINATOR_ADDRESS"] =
+      (ipv6 ? "[" + master.address + "]" : master.address) + ":" + std::to_string(master.ports[1]);
+}
+
+Status set_command(const spec::JobSpec& spec, const Allocation& allocation, Plan& plan) {
+  if (!spec.argv.empty()) {
+    plan.argv = spec.argv;
+    return Done{};
+  }
+  const auto value_of = [&](std::string_view kind, std::string_view name) -> std::optional<std::string> {
+    const auto& values = kind == "outputs" ? allocation.outputs : allocation.inputs;
+    const auto found = values.find(std::string(name));
+    return found == values.end() ? std::nullopt : std::optional(found->second);
+  };
+  plan.argv = {"/bin/bash", "-c", TRY(spec::expand_command(spec.command, value_of))};
+  return Done{};
+}
+
+}  // namespace
+
+const char* to_text(Start start) { return starter(start).name; }
+
+const Starter& starter(Start start) {
+  for (const Starter* candidate : kStarters)
+    if (candidate->start == start) return *candidate;
+  CHECK(!"a start without a starter");
+  std::abort();
+}
+
+Result<Start> choose_start(const spec::JobSpec& spec) {
+  const spec::Distribution& distribution = spec.distribution;
+  if (distribution.launch == spec::Launch::head) return Start::head;
+  if (distribution.launch == spec::Launch::node) return Start::node;
+  switch (distribution.framework) {
+    case spec::Framework::none:
+      if (spec.resources.instance_count == 1) return Start::once;
+      return Error{Code::invalid,
+                   "several nodes without `distribution`: nobody can know what each of them should run. Add "
+                   "`distribution: {type: pytorch}` (or `distribution: {launch: node}` for a program that starts "
+                   "its own workers), or set instance_count to 1"};
+    case spec::Framework::pytorch:
+      return distribution.process_count_per_instance ? Start::pytorch_process : Start::pytorch_node;
+    case spec::Framework::mpi:
+      return Error{Code::invalid, "distribution type mpi is not done yet"};
+    case spec::Framework::tensorflow:
+      return Error{Code::invalid, "distribution type tensorflow is not done yet"};
+    case spec::Framework::ray:
+      return Error{Code::invalid, "distribution type ray is not done yet"};
+  }
+  return Error{Code::internal, "unknown distribution"};
+}
+
+void blocked_ranks(Plan& plan, int per_node) {
+  plan.world = 0;
+  for (NodePart& node : plan.nodes) {
+    node.groups = {RankGroup{"worker", EndPolicy::ends_job, plan.world, per_node}};
+    plan.world += per_node;
+  }
+}
+
+void note_idle_gpus(const Allocation& allocation, int per_node, Plan& plan) {
+  const size_t gpus = allocation.nodes.front().gpus.size();
+  if (gpus > static_cast<size_t>(per_node))
+    plan.notes.push_back("uses " + std::to_string(per_node) + " of " + std::to_string(gpus) +
+                         " GPUs of each node; set process_count_per_instance to " + std::to_string(gpus) +
+                         " to start one process per GPU");
+}
+
+int NodePart::ranks() const {
+  int count = 0;
+  for (const RankGroup& group : groups) count += group.count;
+  return count;
+}
+
+int NodePart::first_rank() const { return groups.empty() ? 0 : groups.front().first_rank; }
+
+int Plan::node_of(int rank) const {
+  for (size_t i = 0; i < nodes.size(); ++i)
+    for (const RankGroup& group : nodes[i].groups)
+      if (rank >= group.first_rank && rank < group.first_rank + group.count) return static_cast<int>(i);
+  return -1;
+}
+
+Result<Plan> make_plan(const spec::JobSpec& spec, const Allocation& allocation) {
+  CHECK(!allocation.nodes.empty());
+  Plan plan;
+  plan.job = allocation.job;
+  plan.folder = allocation.folder;
+  plan.start = TRY(choose_start(spec));
+  TRY(set_command(spec, allocation, plan));
+  plan.user = {spec.environment_variables.begin(), spec.environment_variables.end()};
+  plan.common = phalanx_variables(allocation);
+  if (spec.argv.empty()) plan.common.merge(azure_variables(spec, allocation));
+  plan.defaults["PYTHONUNBUFFERED"] = "1";
+  for (const AllocatedNode& node : allocation.nodes)
+    plan.nodes.push_back({node.name, node.host, node.address, node.cpus, node.gpus, {}});
+  TRY(starter(plan.start).lay_out(spec, allocation, plan));
+  set_addresses(allocation, plan);
+  return plan;
+}
+
+Env node_env(const Plan& plan, int node) {
+  const NodePart& part = plan.nodes.at(static_cast<size_t>(node));
+  Env env = plan.common;
+  env["PHALANX_NODE_RANK"] = std::to_string(node);
+  if (env.count("AZUREML_RUN_ID")) env["AZUREML_CR_NODE_RANK"] = std::to_string(node);
+  if (!part.gpus.empty()) {
+    std::string devices;
+    for (const std::string& gpu : part.gpus) devices += (devices.empty() ? "" : ",") + gpu;
+    env["CUDA_VISIBLE_DEVICES"] = devices;
+  }
+  return env;
+}
+
+Env rank_env(const Plan& plan, int node, int local_rank) {
+  const NodePart& part = plan.nodes.at(static_cast<size_t>(node));
+  Env env = starter(plan.start).rank_variables(plan, part, node, local_rank);
+  const int rank = part.first_rank() + local_rank;
+  env["PHALANX_RANK"] = std::to_string(rank);
+  env["PHALANX_LOCAL_RANK"] = std::to_string(local_rank);
+  env["PHALANX_WORLD_SIZE"] = std::to_string(plan.world);
+  if (plan.common.count("AZUREML_RUN_ID"))
+    env["AZUREML_PROCESS_NAME"] = plan.world == 1 ? "main" : "rank_" + std::to_string(rank);
+  return env;
+}
+
+}  // namespace phalanx::plan

@@ -1,0 +1,167 @@
+#include "plan/plan.h"
+
+#include <gtest/gtest.h>
+
+namespace phalanx::plan {
+namespace {
+
+Allocation nodes(int count, int cpus = 4, std::vector<std::string> gpus = {}) {
+  Allocation allocation;
+  allocation.job = "neat_gas";
+  allocation.folder = "/jobs/neat_gas";
+  allocation.attached_file = "/jobs/neat_gas/hostfile";
+  for (int i = 0; i < count; ++i) {
+    AllocatedNode node;
+    node.name = "node-" + std::to_string(i);
+    node.host = "laptop";
+    node.address = "127.0.0.1";
+    node.cpu_count = cpus;
+    node.gpus = gpus;
+    if (i == 0) node.ports = {40001, 40002};
+    allocation.nodes.push_back(node);
+  }
+  return allocation;
+}
+
+spec::JobSpec job(spec::Framework framework, std::optional<int> count = {}, spec::Launch launch = spec::Launch::process) {
+  spec::JobSpec spec;
+  spec.command = "python train.py";
+  spec.distribution.framework = framework;
+  spec.distribution.process_count_per_instance = count;
+  spec.distribution.launch = launch;
+  return spec;
+}
+
+Env whole_env(const Plan& plan, int node, int local_rank) {
+  Env env = node_env(plan, node);
+  for (const auto& [name, value] : rank_env(plan, node, local_rank)) env[name] = value;
+  return env;
+}
+
+const char* const kRankVariables[] = {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "TORCHELASTIC_RUN_ID", "GROUP_RANK"};
+
+TEST(Plan, without_distribution_a_process_sees_no_rank_variables) {
+  const auto plan = make_plan(job(spec::Framework::none), nodes(1));
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->world, 1);
+  const Env env = whole_env(*plan, 0, 0);
+  for (const char* name : kRankVariables) EXPECT_EQ(env.count(name), 0u) << name;
+  EXPECT_EQ(env.count("MASTER_ADDR"), 0u);
+  EXPECT_EQ(env.count("NODE_RANK"), 0u);
+  EXPECT_EQ(plan->defaults.count("OMP_NUM_THREADS"), 0u);
+  EXPECT_EQ(env.at("AZUREML_PROCESS_NAME"), "main");
+}
+
+TEST(Plan, several_nodes_without_distribution_are_refused_with_the_cure) {
+  spec::JobSpec spec = job(spec::Framework::none);
+  spec.resources.instance_count = 2;
+  const auto plan = make_plan(spec, nodes(2));
+  ASSERT_FALSE(plan);
+  EXPECT_NE(plan.error().reason.find("distribution: {type: pytorch}"), std::string::npos);
+}
+
+TEST(Plan, pytorch_with_a_count_starts_one_process_per_rank_blocked_by_node) {
+  const auto plan = make_plan(job(spec::Framework::pytorch, 2), nodes(2));
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->world, 4);
+  const Env env = whole_env(*plan, 1, 1);
+  const Env expected{{"RANK", "3"}, {"LOCAL_RANK", "1"}, {"NODE_RANK", "1"}, {"WORLD_SIZE", "4"}, {"LOCAL_WORLD_SIZE", "2"},
+                     {"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", "40001"}, {"GROUP_RANK", "1"}, {"GROUP_WORLD_SIZE", "2"},
+                     {"ROLE_NAME", "default"}, {"ROLE_RANK", "3"}, {"ROLE_WORLD_SIZE", "4"}, {"TORCHELASTIC_RUN_ID", "neat_gas"},
+                     {"TORCHELASTIC_USE_AGENT_STORE", "False"}, {"TORCHELASTIC_RESTART_COUNT", "0"}, {"CROSS_RANK", "1"},
+                     {"CROSS_SIZE", "2"}, {"LOCAL_SIZE", "2"}, {"JAX_COORDINATOR_ADDRESS", "127.0.0.1:40002"},
+                     {"AZUREML_PROCESS_NAME", "rank_3"}};
+  for (const auto& [name, value] : expected) EXPECT_EQ(env.count(name) ? env.at(name) : "(absent)", value) << name;
+  EXPECT_EQ(plan->defaults.at("OMP_NUM_THREADS"), "2");
+  EXPECT_EQ(env.count("AZUREML_EXPERIMENT_ID"), 0u);
+  EXPECT_EQ(env.count("OMPI_COMM_WORLD_RANK"), 0u);
+}
+
+TEST(Plan, pytorch_without_a_count_gives_azures_six_variables_once_per_node) {
+  const auto plan = make_plan(job(spec::Framework::pytorch), nodes(2, 8, {"0", "1", "2", "3"}));
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->world, 2);
+  const Env env = whole_env(*plan, 1, 0);
+  EXPECT_EQ(env.at("RANK"), "1");
+  EXPECT_EQ(env.at("NODE_RANK"), "1");
+  EXPECT_EQ(env.at("LOCAL_RANK"), "0");
+  EXPECT_EQ(env.at("WORLD_SIZE"), "2");
+  EXPECT_EQ(env.count("TORCHELASTIC_RUN_ID"), 0u);
+  EXPECT_EQ(env.count("LOCAL_WORLD_SIZE"), 0u);
+  EXPECT_EQ(env.at("CUDA_VISIBLE_DEVICES"), "0,1,2,3");
+  ASSERT_EQ(plan->notes.size(), 1u);
+  EXPECT_NE(plan->notes[0].find("uses 1 of 4 GPUs"), std::string::npos);
+}
+
+TEST(Plan, launch_node_gives_the_master_and_the_node_and_never_a_rank) {
+  const auto plan = make_plan(job(spec::Framework::none, {}, spec::Launch::node), nodes(2));
+  ASSERT_TRUE(plan);
+  const Env env = whole_env(*plan, 1, 0);
+  for (const char* name : kRankVariables) EXPECT_EQ(env.count(name), 0u) << name;
+  EXPECT_EQ(env.at("NODE_RANK"), "1");
+  EXPECT_EQ(env.at("MASTER_PORT"), "40001");
+}
+
+TEST(Plan, launch_head_runs_once_on_node_0_with_a_host_file) {
+  const auto plan = make_plan(job(spec::Framework::none, {}, spec::Launch::head), nodes(2));
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->world, 1);
+  EXPECT_EQ(plan->nodes[0].ranks(), 1);
+  EXPECT_EQ(plan->nodes[1].ranks(), 0);
+  EXPECT_EQ(plan->hostfile, "127.0.0.1 slots=4\n127.0.0.1 slots=4\n");
+  EXPECT_EQ(node_env(*plan, 0).at("PHALANX_HOSTFILE"), "/jobs/neat_gas/hostfile");
+}
+
+TEST(Plan, more_processes_than_gpus_are_refused_unless_oversubscribed) {
+  spec::JobSpec spec = job(spec::Framework::pytorch, 3);
+  const auto refused = make_plan(spec, nodes(1, 8, {"0", "1"}));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().reason.find("--oversubscribe"), std::string::npos);
+  spec.oversubscribe = true;
+  EXPECT_TRUE(make_plan(spec, nodes(1, 8, {"0", "1"})));
+}
+
+TEST(Plan, other_frameworks_are_refused_by_name) {
+  for (const auto& [framework, name] : {std::pair(spec::Framework::mpi, "mpi"), {spec::Framework::tensorflow, "tensorflow"}}) {
+    const auto plan = make_plan(job(framework, 1), nodes(1));
+    ASSERT_FALSE(plan);
+    EXPECT_NE(plan.error().reason.find(name), std::string::npos);
+  }
+}
+
+TEST(Plan, survives_json) {
+  const auto plan = make_plan(job(spec::Framework::pytorch, 2), nodes(3));
+  ASSERT_TRUE(plan);
+  const auto again = from_json(to_json(*plan));
+  ASSERT_TRUE(again) << again.error().reason;
+  EXPECT_EQ(to_json(*plan), to_json(*again));
+  for (int node = 0; node < 3; ++node) EXPECT_EQ(whole_env(*plan, node, 1), whole_env(*again, node, 1));
+  EXPECT_FALSE(from_json({{"job", "x"}}));
+}
+
+TEST(Plan, an_ipv6_master_is_bracketed_where_a_port_follows) {
+  Allocation allocation = nodes(1);
+  allocation.nodes[0].address = "fd00::1";
+  const auto plan = make_plan(job(spec::Framework::pytorch, 1), allocation);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->common.at("MASTER_ADDR"), "fd00::1");
+  EXPECT_EQ(plan->common.at("JAX_COORDINATOR_ADDRESS"), "[fd00::1]:40002");
+}
+
+TEST(Scrub, takes_away_another_launchers_identity_and_nothing_else) {
+  const std::vector<std::string> given{"PATH=/bin", "SLURM_PROCID=3", "SLURM_JOB_ID=7", "OMPI_COMM_WORLD_RANK=1", "PMI_FD=5",
+                                       "RANK=0", "TORCHELASTIC_RUN_ID=x", "PET_NNODES=2", "PHALANX_JOB=a", "PHALANX_HOME=/h", "RANKED=1"};
+  EXPECT_EQ(scrub(given), (std::vector<std::string>{"PATH=/bin", "SLURM_JOB_ID=7", "PHALANX_HOME=/h", "RANKED=1"}));
+}
+
+TEST(Describe, hides_what_looks_like_a_secret) {
+  spec::JobSpec spec = job(spec::Framework::pytorch, 1);
+  spec.environment_variables["WANDB_API_KEY"] = "abc123";
+  const auto plan = make_plan(spec, nodes(1));
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(describe(*plan).find("abc123"), std::string::npos);
+  EXPECT_NE(describe(*plan).find("WANDB_API_KEY=***"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace phalanx::plan

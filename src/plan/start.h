@@ -1,0 +1,32 @@
+// start.h - the ways of starting a command, one file each, and their table. Inside `plan` only.
+#pragma once
+
+#include "plan/plan.h"
+
+namespace phalanx::plan {
+
+// What one way of starting decides. All functions are pure.
+struct Starter {
+  Start start;
+  const char* name;
+  // Fills groups of plan.nodes, adds notes and defaults; plan.nodes are there already, without groups.
+  Status (*lay_out)(const spec::JobSpec& spec, const Allocation& allocation, Plan& plan);
+  Env (*rank_variables)(const Plan& plan, const NodePart& node, int node_index, int local_rank);
+};
+
+extern const Starter kOnce;            // once.cc
+extern const Starter kPytorchProcess;  // pytorch.cc
+extern const Starter kPytorchNode;
+extern const Starter kNode;            // node.cc
+extern const Starter kHead;            // head.cc
+
+const Starter& starter(Start start);
+Result<Start> choose_start(const spec::JobSpec& spec);
+
+// One group of `per_node` workers on every node, ranks blocked by node.
+void blocked_ranks(Plan& plan, int per_node);
+
+// "uses 1 of 4 GPUs of each node", when a node has GPUs that its processes will not use.
+void note_idle_gpus(const Allocation& allocation, int per_node, Plan& plan);
+
+}  // namespace phalanx::plan

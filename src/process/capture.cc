@@ -1,0 +1,79 @@
+#include "process/capture.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "base/unique_fd.h"
+#include "process/spawn.h"
+
+namespace phalanx::process {
+
+namespace {
+
+constexpr size_t kMostOutput = 1u << 20;
+
+std::string path_of(const std::vector<std::string>& environment) {
+  for (const std::string& line : environment)
+    if (line.starts_with("PATH=")) return line.substr(5);
+  return "/usr/local/bin:/usr/bin:/bin";
+}
+
+int wait_for(pid_t pid) {
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+// Until the end of the pipe; false when time ran out.
+bool read_to_end(int fd, std::chrono::steady_clock::time_point deadline, std::string& output) {
+  char buffer[16384];
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    pollfd wait{fd, POLLIN, 0};
+    if (left.count() <= 0) return false;
+    if (::poll(&wait, 1, static_cast<int>(left.count())) <= 0) continue;
+    const ssize_t n = ::read(fd, buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return true;
+    if (output.size() < kMostOutput) output.append(buffer, static_cast<size_t>(n));
+  }
+}
+
+}  // namespace
+
+Result<Captured> capture(const std::vector<std::string>& argv, const std::vector<std::string>& environment,
+                         std::chrono::milliseconds limit) {
+  Spawn spawn;
+  spawn.program = TRY(find_program(argv.at(0), path_of(environment), ""));
+  for (const std::string& word : argv) spawn.argv.push_back(word.c_str());
+  spawn.argv.push_back(nullptr);
+  for (const std::string& line : environment) spawn.env.push_back(line.c_str());
+  spawn.env.push_back(nullptr);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return errno_error("pipe");
+  const UniqueFd reader(ends[0]);
+  UniqueFd writer(ends[1]);
+  const UniqueFd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  spawn.input = null.get();
+  spawn.output = writer.get();
+  const Spawned child = process::spawn(spawn);
+  writer.reset();
+  if (child.error != 0) return errno_error(argv[0], child.error);
+  Captured captured;
+  if (!read_to_end(reader.get(), std::chrono::steady_clock::now() + limit, captured.output)) {
+    ::kill(-child.pid, SIGKILL);
+    wait_for(child.pid);
+    return Error{Code::timeout, argv[0] + ": no end after " + std::to_string(limit.count()) + " ms"};
+  }
+  captured.code = wait_for(child.pid);
+  return captured;
+}
+
+}  // namespace phalanx::process

@@ -1,0 +1,92 @@
+// messages.h - what coordinator and node say to each other: the bodies of control frames, JSON with a "type".
+//
+//   node -> coordinator                                coordinator -> node
+//   hello     it is there, what it has, its ports       prepare   make the working directory
+//   prepared  the working directory is there            start     the plan; start your ranks
+//   started   pids of its ranks, or why not             stop      SIGTERM, grace, SIGKILL; or kill at once
+//   exited    ranks that ended                          ping      each second; a node that hears none for the lease kills
+//   gap       log bytes that could not be written       leave     nothing is wanted any more: end
+//   pong      answer to ping
+//   empty     no process of the attempt is left here
+//   lost      from the guard: its supervisor is gone
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/json.hpp>
+
+#include "base/result.h"
+
+namespace phalanx::wire {
+
+struct Hello {
+  std::string build;  // version and build: both ends must be the same
+  std::string host, address;
+  int guard_pid = 0, supervisor_pid = 0;
+  std::string isolation, note;
+  std::vector<uint16_t> ports;
+};
+struct Prepare {
+  std::string code, working_directory;  // code "": an empty folder
+};
+struct Prepared {
+  std::string error;  // "" is success
+};
+struct Start {
+  boost::json::object plan;
+  std::vector<std::string> environment;  // of the submitter, scrubbed
+  std::vector<std::string> logs;         // file of each of the node's ranks, by local rank
+  std::string directory;                 // where ranks run
+};
+struct Started {
+  std::vector<int> pids;  // by local rank; 0 where it could not be started
+  std::string error;      // of the first that could not be started, "" if none
+  int failed_local_rank = -1;
+  int exit_code = 0;      // 126, 127 or 125
+};
+struct Exit {
+  int local_rank = 0;
+  std::optional<int> code, signal;
+  bool stopped = false, oom = false;
+  long max_rss_kb = 0;
+  double at = 0;                   // seconds since the epoch, by the node's clock
+  std::vector<std::string> tail;   // last lines of its log, when it failed
+};
+struct Exited {
+  std::vector<Exit> exits;
+};
+struct Stop {
+  int grace_ms = 0;
+  bool kill = false;
+};
+struct Gap {
+  int local_rank = 0;
+  uint64_t offset = 0, bytes = 0;
+  std::string reason;
+};
+struct Lost {
+  std::string reason;
+};
+
+boost::json::object to_json(const Hello& message);
+boost::json::object to_json(const Prepare& message);
+boost::json::object to_json(const Prepared& message);
+boost::json::object to_json(const Start& message);
+boost::json::object to_json(const Started& message);
+boost::json::object to_json(const Exited& message);
+boost::json::object to_json(const Stop& message);
+boost::json::object to_json(const Gap& message);
+boost::json::object to_json(const Lost& message);
+boost::json::object simple(const char* type);  // ping, pong, leave, empty
+
+// The object of a control frame's body; it has a "type". Errors, never exceptions, on anything else.
+Result<boost::json::object> parse(const std::string& body);
+
+// The message of that type; Code::invalid when a key is missing or of another type.
+template <class Message>
+Result<Message> read(const boost::json::object& object);
+
+}  // namespace phalanx::wire

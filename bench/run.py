@@ -20,6 +20,7 @@ import json
 import operator
 import os
 import platform
+import select
 import shutil
 import signal
 import statistics
@@ -41,6 +42,7 @@ TORCHRUN = str(TOP / ".venv" / "bin" / "torchrun")
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe"]
 SPAWN_FLOOR = str(BUILD / "spawn_floor")
 FLOOD = str(BUILD / "flood")
+PATIENCE = 600  # seconds, for one command; only a hang gets there
 
 Times = dict[str, dict[int, float]]  # case -> round -> seconds
 COMPARE = {"<=": operator.le, "<": operator.lt, ">=": operator.ge, "==": operator.eq}
@@ -101,20 +103,26 @@ class Bench:
         """Runs a command with its output thrown away; raises RuntimeError if it does not end as expected."""
         with (self.folder / "stderr").open("w+") as errors:
             start = time.perf_counter()
-            done = subprocess.run(
+            process = subprocess.Popen(
                 command,
                 env=self.environment(),
                 cwd=self.folder,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
-                timeout=600,
             )
+            # Not wait(timeout): that sleeps up to 50 ms between its looks.
+            ended = os.pidfd_open(process.pid)
+            in_time, _, _ = select.select([ended], [], [], PATIENCE)
             taken = time.perf_counter() - start
+            os.close(ended)
+            if not in_time:
+                process.kill()
+            code = process.wait()
             errors.seek(0)
-            if done.returncode != expect:
+            if code != expect:
                 lines = errors.read().strip().splitlines()
-                raise RuntimeError(f"ended with {done.returncode}: {lines[0] if lines else 'said nothing'}")
+                raise RuntimeError(f"ended with {code}: {lines[0] if lines else 'said nothing'}")
         return taken
 
     def interleave(
@@ -253,8 +261,11 @@ def job_pids(bench: Bench) -> dict[str, int]:
     name = wait_for("a job folder", bench.jobs)[0].name
 
     def started() -> dict[str, int] | None:
-        shown = bench.show(name)
-        if shown.get("state", shown.get("status")) != "Running":
+        try:
+            shown = bench.show(name)
+        except subprocess.CalledProcessError:  # the folder is not complete yet
+            return None
+        if shown["state"] != "Running":
             return None
         node = shown["nodes"][0]
         return {
@@ -272,10 +283,11 @@ def idle(bench: Bench) -> list[Row]:
     cpu = Row("CPU use over 10 s, all three", [], "% of a core", ("<", 0.5))
     rows = [memory, cpu]
     try:
-        with running(bench, [PHALANX, "launch", "-n", "1", "--", "sleep", "60"]):
+        with running(bench, [PHALANX, "launch", "-n", "1", "--", "sleep", "60"]) as client:
             pids = job_pids(bench)
             for part, pid in pids.items():
                 rows.append(Row(f"private memory, {part}", [private_kb(pid) / 1000], "MB"))
+            rows.append(Row("private memory, the command that waits", [private_kb(client.pid) / 1000], "MB"))
             memory.values.append(sum(private_kb(pid) for pid in pids.values()) / 1000)
             before = sum(map(cpu_seconds, pids.values()))
             time.sleep(10)

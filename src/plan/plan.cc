@@ -64,7 +64,7 @@ const char* to_text(Start start) { return starter(start).name; }
 const Starter& starter(Start start) {
   for (const Starter* candidate : kStarters)
     if (candidate->start == start) return *candidate;
-  CHECK(!"a start without a starter");
+  CHECK(false && "a start without a starter");
   std::abort();
 }
 

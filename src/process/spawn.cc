@@ -72,6 +72,7 @@ void execute(const Spawn& what, Failure& failure) {
   size_t n = 2;
   for (size_t i = 1; i < what.argv.size() && what.argv[i] && n + 1 < std::size(shell_argv); ++i) shell_argv[n++] = what.argv[i];
   shell_argv[n] = nullptr;
+  failure = {};  // our memory is the caller's: what stands here after a success is what it reads
   ::execve("/bin/sh", const_cast<char* const*>(shell_argv), const_cast<char* const*>(what.env.data()));
   failure = {errno, "execve"};
 }

@@ -17,6 +17,7 @@
 #include "job/snapshot.h"
 #include "machine/machine.h"
 #include "process/isolation.h"
+#include "spec/job_json.h"
 #include "spec/parse.h"
 
 namespace phalanx::engine {

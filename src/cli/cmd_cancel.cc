@@ -1,0 +1,75 @@
+// phalanx cancel: stops jobs and waits until they are gone.
+#include "cli/cancel.h"
+#include "cli/command.h"
+#include "cli/follow.h"
+#include "cli/jobs.h"
+#include "cli/options.h"
+#include "cli/terminal.h"
+#include "cli/words.h"
+#include "engine/engine.h"
+
+namespace phalanx::cli {
+namespace {
+
+class Cancel : public Command {
+ public:
+  void declare(CLI::App& app) override {
+    app.add_option("NAME", names_)->required();
+    app.add_flag("--kill", kill_, "Kill at once, without SIGTERM and the time to save something");
+    app.add_flag("--no-wait", no_wait_, "Do not wait until it is gone");
+  }
+
+  int run() override {
+    std::vector<JobEntry> jobs;
+    for (const std::string& name : names_) {  // all names are right, or nothing is stopped
+      auto found = find_job(name);
+      if (!found) return fail(found.error(), static_cast<int>(Exit::failed));
+      jobs.push_back(std::move(*found));
+    }
+    bool ok = true;
+    std::vector<std::pair<JobEntry, UniqueFd>> stopping;
+    for (const JobEntry& job : jobs) ok = request(job, stopping) && ok;
+    for (auto& [job, control] : stopping)
+      if (!no_wait_) ok = wait(job, std::move(control)) && ok;
+    return static_cast<int>(ok ? Exit::ok : Exit::failed);
+  }
+
+ private:
+  bool request(const JobEntry& job, std::vector<std::pair<JobEntry, UniqueFd>>& stopping) const {
+    const auto view = job::read_job(job.folder);
+    if (!view) return say(view.error().reason), false;
+    if (job::is_final(view->state))
+      return say(job.name + " has ended already: " + to_text(view->state)), true;
+    auto control = engine::connect(job.folder);
+    const Status sent = control ? send_cancel(control->get(), "cancel", kill_) : Status(control.error());
+    if (sent) {
+      stopping.emplace_back(job, std::move(*control));
+      return true;
+    }
+    const auto again = job::read_job(job.folder);  // it may have ended just now
+    if (again && job::is_final(again->state))
+      return say(job.name + " has ended already: " + to_text(again->state)), true;
+    say(job.name + ": cannot be stopped: " + sent.error().reason);
+    return false;
+  }
+
+  static bool wait(const JobEntry& job, UniqueFd control) {
+    FollowOptions options;
+    options.output = options.words = false;
+    options.interrupt_cancels = false;
+    const auto followed = follow(job.folder, std::move(control), options);
+    if (!followed) return say(followed.error().reason), false;
+    if (followed->signal != 0) return say(job.name + " is still stopping"), false;
+    say(summary(followed->view, ""));
+    return true;
+  }
+
+  std::vector<std::string> names_;
+  bool kill_ = false, no_wait_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_cancel() { return std::make_unique<Cancel>(); }
+
+}  // namespace phalanx::cli

@@ -1,0 +1,96 @@
+// phalanx list: jobs, newest first.
+#include <ctime>
+
+#include "cli/command.h"
+#include "cli/jobs.h"
+#include "cli/options.h"
+#include "cli/terminal.h"
+#include "cli/words.h"
+#include "job/state.h"
+
+namespace phalanx::cli {
+namespace {
+
+constexpr int kCommonly = 20;  // a screenful
+
+class List : public Command {
+ public:
+  void declare(CLI::App& app) override {
+    app.add_flag("-a,--all", all_, "All jobs, not only the newest 20");
+    add_count(app, "-n,--max", most_, 1, "At most so many");
+    output_.declare(app);
+  }
+
+  int run() override {
+    auto jobs = all_jobs();
+    const size_t found = jobs.size();
+    const int most = most_ > 0 ? most_ : all_ ? 1 << 30 : kCommonly;
+    if (jobs.size() > static_cast<size_t>(most)) jobs.resize(static_cast<size_t>(most));
+    boost::json::array objects;
+    std::vector<std::vector<std::string>> rows;
+    for (const JobEntry& job : jobs) {
+      const auto view = job::read_job(job.folder);
+      if (!view) continue;  // removed meanwhile
+      objects.emplace_back(object_of(*view, job));
+      rows.push_back(row_of(*view, job));
+    }
+    print(objects, rows);
+    if (output_.format() == Format::table && jobs.size() < found && most_ == 0)
+      say(std::to_string(found - jobs.size()) + " older ones: `phalanx list --all`");
+    return static_cast<int>(Exit::ok);
+  }
+
+ private:
+  static boost::json::object object_of(const job::JobView& view, const JobEntry& job) {
+    boost::json::object object{{"name", job.name},
+                               {"state", to_text(view.state)},
+                               {"nodes", view.nodes_wanted},
+                               {"world", view.world},
+                               {"submitted", job.submitted}};
+    object["started"] = view.started > 0 ? boost::json::value(view.started) : nullptr;
+    object["ended"] = view.ended > 0 ? boost::json::value(view.ended) : nullptr;
+    object["exit_code"] = view.exit_code ? boost::json::value(*view.exit_code) : nullptr;
+    object["waiting_for"] = view.waiting_for;
+    object["folder"] = job.folder;
+    return object;
+  }
+
+  std::vector<std::string> row_of(const job::JobView& view, const JobEntry& job) const {
+    const auto now = static_cast<double>(::time(nullptr));
+    const double end = view.ended > 0 ? view.ended : now;
+    return {job.name,
+            to_text(view.state),
+            view.world > 0 ? shape(view) : "-",
+            output_.format() == Format::tsv ? local_time(job.submitted) : age(job.submitted, now),
+            view.started > 0 ? duration(end - view.started) : "-",
+            view.exit_code ? std::to_string(*view.exit_code) : "-"};
+  }
+
+  void print(const boost::json::array& objects, const std::vector<std::vector<std::string>>& rows) const {
+    const Terminal terminal = Terminal::of(1);
+    switch (output_.format()) {
+      case Format::json:
+        return put(to_json_text(objects));
+      case Format::yaml:
+        return put(to_yaml(objects));
+      case Format::tsv:
+        return put(to_tsv(rows));
+      case Format::table:
+        break;
+    }
+    if (rows.empty()) return say("no jobs yet");
+    const std::vector<Column> titles{{"NAME", false, true}, {"STATE"},          {"SIZE", false, true},
+                                     {"SUBMITTED", true},   {"DURATION", true}, {"EXIT", true}};
+    put(to_table(titles, rows, terminal.is_terminal ? terminal.width : 0));
+  }
+
+  bool all_ = false;
+  int most_ = 0;
+  OutputOption output_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_list() { return std::make_unique<List>(); }
+
+}  // namespace phalanx::cli

@@ -1,0 +1,124 @@
+// phalanx logs: what the processes of a job printed.
+#include <fcntl.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/files.h"
+#include "cli/command.h"
+#include "cli/console.h"
+#include "cli/follow.h"
+#include "cli/jobs.h"
+#include "cli/options.h"
+#include "cli/terminal.h"
+#include "cli/words.h"
+#include "job/layout.h"
+#include "job/state.h"
+
+namespace phalanx::cli {
+namespace {
+
+// Where the last `lines` lines of a file start.
+off_t tail_start(int fd, int lines) {
+  constexpr off_t kStep = 64 << 10;
+  std::string buffer(static_cast<size_t>(kStep), '\0');
+  const off_t size = ::lseek(fd, 0, SEEK_END);
+  int seen = 0;
+  for (off_t end = size; end > 0; end -= std::min(end, kStep)) {
+    const off_t start = end - std::min(end, kStep);
+    const ssize_t n = ::pread(fd, buffer.data(), static_cast<size_t>(end - start), start);
+    for (ssize_t i = n - 1; i >= 0; --i)
+      if (buffer[static_cast<size_t>(i)] == '\n' && start + i != size - 1 && ++seen == lines)
+        return start + i + 1;
+  }
+  return 0;
+}
+
+class Logs : public Command {
+ public:
+  void declare(CLI::App& app) override {
+    app.add_option("NAME", name_);
+    add_count(app, "--rank", rank_, 0, "This process's lines only, without prefixes");
+    app.add_flag("-f,--follow", follow_,
+                 "Go on until the job has ended; Ctrl-C stops the watching, not the job");
+    tail_option_ = add_count(app, "--tail", tail_, 0, "The last lines of each process only");
+    app.add_flag("--no-prefix", no_prefix_, "Without [node/rank] before each line");
+  }
+
+  int run() override {
+    const auto found = find_job(name_);
+    if (!found) return fail(found.error(), kFailed);
+    const auto view = job::read_job(found->folder);
+    if (!view) return fail(view.error(), kFailed);
+    if (rank_ >= std::max(view->world, 1))
+      return fail(view->name + " has no rank " + std::to_string(rank_) + ": its ranks are 0 to " +
+                      std::to_string(std::max(view->world, 1) - 1),
+                  kFailed);
+    if (follow_ && tail_option_->count() > 0) return fail("logs: --tail and --follow exclude each other", 2);
+    return follow_ ? follow_job(*found) : print(*found, *view);
+  }
+
+ private:
+  static constexpr int kFailed = static_cast<int>(Exit::failed);
+
+  int follow_job(const JobEntry& job) const {
+    FollowOptions options;
+    options.only_rank = rank_;
+    options.prefix = !no_prefix_;
+    options.interrupt_cancels = false;
+    const auto followed = follow(job.folder, {}, options);
+    if (!followed) return fail(followed.error(), kFailed);
+    const job::JobView& view = followed->view;
+    if (view.state == job::State::failed)
+      say(verdict_block(view, job.folder));
+    else if (job::is_final(view.state))
+      say(summary(view, job.folder));
+    return followed->signal != 0 ? static_cast<int>(Exit::interrupted) : static_cast<int>(Exit::ok);
+  }
+
+  int print(const JobEntry& job, const job::JobView& view) const {
+    const int world = std::max(view.world, 1);
+    Console::Options options;
+    options.prefix = !no_prefix_ && rank_ < 0;
+    const Terminal terminal = Terminal::of(1);
+    options.colour = terminal.colour;
+    options.harmless = terminal.is_terminal;
+    options.window = std::chrono::milliseconds(0);
+    Console console(options);
+    console.set_ranks(world);
+    for (const job::RankView& rank : view.ranks) console.set_node(rank.rank, rank.node);
+    int seen = 0;
+    for (int rank = std::max(rank_, 0); rank < (rank_ >= 0 ? rank_ + 1 : world); ++rank)
+      seen += print_log(job::Layout{job.folder}.rank_log(rank, world, view.attempt), rank, console) ? 1 : 0;
+    put(console.finish());
+    if (seen == 0 && !job::is_final(view.state))
+      say(view.name + " has printed nothing yet: " + status_change(view));
+    return static_cast<int>(Exit::ok);
+  }
+
+  bool print_log(const std::string& path, int rank, Console& console) const {
+    const auto fd = open_file(path, O_RDONLY);
+    if (!fd) return false;
+    off_t offset = tail_option_->count() == 0 ? 0
+                   : tail_ == 0               ? ::lseek(fd->get(), 0, SEEK_END)
+                                              : tail_start(fd->get(), tail_);
+    std::string buffer(256 << 10, '\0');
+    const auto now = std::chrono::steady_clock::now();
+    for (ssize_t n; (n = ::pread(fd->get(), buffer.data(), buffer.size(), offset)) > 0; offset += n) {
+      console.add(rank, {buffer.data(), static_cast<size_t>(n)}, now);
+      put(console.flush(now));
+    }
+    return offset > 0;
+  }
+
+  std::string name_;
+  int rank_ = -1, tail_ = 0;
+  bool follow_ = false, no_prefix_ = false;
+  const CLI::Option* tail_option_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_logs() { return std::make_unique<Logs>(); }
+
+}  // namespace phalanx::cli

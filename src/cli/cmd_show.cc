@@ -1,0 +1,145 @@
+// phalanx show: one job, whole.
+#include <ctime>
+
+#include "base/files.h"
+#include "cli/command.h"
+#include "cli/harmless.h"
+#include "cli/jobs.h"
+#include "cli/options.h"
+#include "cli/terminal.h"
+#include "cli/words.h"
+#include "job/layout.h"
+#include "job/state.h"
+
+namespace phalanx::cli {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+std::string line(const char* key, const std::string& text) {
+  std::string padded = key;
+  padded.resize(12, ' ');
+  return padded + harmless_word(text) + "\n";
+}
+
+std::string clock_of_day(double seconds) { return seconds > 0 ? local_time(seconds).substr(11) : "-"; }
+
+std::string exit_text(const job::RankView& rank) {
+  if (rank.phase != job::RankView::Phase::ended) return "-";
+  std::string text =
+      rank.signal ? "signal " + std::to_string(*rank.signal) : std::to_string(rank.code.value_or(0));
+  if (rank.oom)
+    text += " (out of memory)";
+  else if (rank.stopped)
+    text += " (stopped)";
+  return text;
+}
+
+std::string nodes_text(const job::JobView& view, size_t width) {
+  Rows rows;
+  for (const job::NodeView& node : view.nodes)
+    rows.push_back({std::to_string(node.node), node.name, node.host, node.address,
+                    node.lost    ? "lost"
+                    : node.ready ? "ready"
+                                 : "-",
+                    node.isolation, node.note});
+  return to_table({{"NODE", true},
+                   {"NAME", false, true},
+                   {"HOST", false, true},
+                   {"ADDRESS"},
+                   {"STATE"},
+                   {"ISOLATION"},
+                   {"NOTE", false, true}},
+                  rows, width);
+}
+
+std::string ranks_text(const job::JobView& view, size_t width) {
+  constexpr const char* kPhases[] = {"waiting", "running", "ended"};
+  Rows rows;
+  for (const job::RankView& rank : view.ranks)
+    rows.push_back({std::to_string(rank.rank), std::to_string(rank.node), std::to_string(rank.pid),
+                    kPhases[static_cast<size_t>(rank.phase)], exit_text(rank), clock_of_day(rank.started),
+                    clock_of_day(rank.ended), memory(rank.max_rss_kb)});
+  return to_table({{"RANK", true},
+                   {"NODE", true},
+                   {"PID", true},
+                   {"STATE"},
+                   {"EXIT", false, true},
+                   {"STARTED"},
+                   {"ENDED"},
+                   {"PEAK MEMORY", true}},
+                  rows, width);
+}
+
+std::string times_text(const job::JobView& view, double now) {
+  std::string text =
+      line("submitted", local_time(view.submitted) + " (" + age(view.submitted, now) + ")" +
+                            (view.user.empty() ? "" : " by " + view.user + " on " + view.host));
+  if (view.started > 0)
+    text += line("ran for", duration((view.ended > 0 ? view.ended : now) - view.started) +
+                                (view.ended > 0 ? ", until " + local_time(view.ended) : ""));
+  return text;
+}
+
+std::string outputs_text(const std::string& folder) {
+  std::string text;
+  for (const std::string& name : list_folder(folder + "/outputs").value_or({}))
+    text += line("output", name + ": " + folder + "/outputs/" + name);
+  for (const std::string& node : list_folder(folder + "/nodes").value_or({}))
+    if (const std::string outputs = folder + "/nodes/" + node + "/wd/outputs"; is_folder(outputs))
+      text += line("outputs", outputs);
+  return text;
+}
+
+std::string describe(const job::JobView& view, const std::string& folder, size_t width) {
+  const auto now = static_cast<double>(::time(nullptr));
+  std::string text = line("name", view.name);
+  std::string state = to_text(view.state);
+  if (!view.waiting_for.empty()) state += ", waiting for " + view.waiting_for;
+  if (view.exit_code) state += ", exit code " + std::to_string(*view.exit_code);
+  text += line("state", state) + line("size", shape(view)) + times_text(view, now);
+  if (view.attempt > 0) text += line("attempt", std::to_string(view.attempt + 1));
+  if (!job::is_final(view.state) && view.coordinator_pid > 0)
+    text += line("coordinator", "pid " + std::to_string(view.coordinator_pid));
+  text += line("folder", folder) + line("logs", job::Layout{folder}.user_logs(view.attempt)) +
+          outputs_text(folder);
+  for (const std::string& warning : view.warnings) text += line("warning", warning);
+  if (!view.nodes.empty()) text += "\n" + nodes_text(view, width);
+  if (!view.ranks.empty()) text += "\n" + ranks_text(view, width);
+  const bool verdict = view.verdict && (view.state != job::State::completed);
+  return verdict ? text + "\n" + harmless_lines(verdict_block(view, folder)) + "\n" : text;
+}
+
+class Show : public Command {
+ public:
+  void declare(CLI::App& app) override {
+    app.add_option("NAME", name_);
+    output_.declare(app);
+  }
+
+  int run() override {
+    const auto found = find_job(name_);
+    if (!found) return fail(found.error(), static_cast<int>(Exit::failed));
+    const auto view = job::read_job(found->folder);
+    if (!view) return fail(view.error(), static_cast<int>(Exit::failed));
+    if (output_.format() == Format::table) {
+      const Terminal terminal = Terminal::of(1);
+      put(describe(*view, found->folder, terminal.is_terminal ? terminal.width : 0));
+    } else {
+      boost::json::object object = job::to_json(*view);
+      object["folder"] = found->folder;
+      put(render(output_.format(), object));
+    }
+    return static_cast<int>(Exit::ok);
+  }
+
+ private:
+  std::string name_;
+  OutputOption output_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_show() { return std::make_unique<Show>(); }
+
+}  // namespace phalanx::cli

@@ -1,0 +1,63 @@
+#include "cli/command.h"
+
+namespace phalanx::cli {
+namespace {
+
+constexpr CommandInfo kCommands[] = {
+    {"run", "Run", "FILE [options]", "Run a job file and show what its processes print",
+     "The job runs on, whatever happens to this terminal: `phalanx logs NAME --follow` looks again.\n"
+     "Ctrl-C stops the job, a second Ctrl-C kills it. The exit code is the job's own; 125 when Phalanx "
+     "refuses.",
+     "phalanx run job.yml\n"
+     "phalanx run job.yml --set inputs.lr=0.01 --nodes 2 -n 4\n"
+     "phalanx run job.yml --detach\n"
+     "phalanx run job.yml --dry-run",
+     Exit::refused, make_run},
+    {"launch", "Run", "[options] [--] COMMAND...", "Start a command on nodes, without a job file",
+     "What follows the first word that is no option is the command. It runs in this folder, with this "
+     "environment,\n"
+     "and the variables that torchrun would set (RANK, WORLD_SIZE, MASTER_ADDR, ...). It ends when this "
+     "program does.",
+     "phalanx launch -n 8 python train.py --lr 0.01\n"
+     "phalanx launch -N 2 -n 4 -- python -m trainer\n"
+     "phalanx launch -n 2 --env OMP_NUM_THREADS=1 ./program",
+     Exit::refused, make_launch},
+    {"list", "Look", "[options]", "List jobs, newest first", "", "phalanx list\nphalanx list --all -o json",
+     Exit::usage, make_list},
+    {"show", "Look", "[NAME] [options]", "Show a job: its state, nodes, ranks and why it ended",
+     "Without NAME: the latest job. The beginning of a name is enough where it is the only one.",
+     "phalanx show\nphalanx show neat_gas -o json", Exit::usage, make_show},
+    {"logs", "Look", "[NAME] [options]", "Print what a job's processes printed",
+     "Without NAME: the latest job.",
+     "phalanx logs\nphalanx logs neat_gas --rank 3 --tail 50\nphalanx logs neat_gas --follow", Exit::usage,
+     make_logs},
+    {"cancel", "Act", "NAME... [options]", "Stop jobs",
+     "Processes get SIGTERM, and after the job's stop_grace SIGKILL. Waits until they are gone.\n"
+     "A job that has ended already is no error.",
+     "phalanx cancel neat_gas\nphalanx cancel neat_gas --kill", Exit::usage, make_cancel},
+    {"download", "Act", "NAME [options]", "Copy outputs and logs of an ended job, laid out as Azure ML does",
+     "DIR/artifacts/ gets ./outputs and ./logs of the working directory and the logs of the processes,\n"
+     "DIR/named-outputs/NAME/ a named output. Nothing is overwritten without --force.",
+     "phalanx download neat_gas\nphalanx download neat_gas --all -p results\nphalanx download neat_gas "
+     "--output-name model",
+     Exit::usage, make_download},
+    {"validate", "Act", "FILE [options]", "Check a job file without running it",
+     "Prints every problem with its line and column. Exit code 1 when there are any.",
+     "phalanx validate job.yml\nphalanx validate job.yml --azureml", Exit::usage, make_validate},
+    {"completion", "More", "bash|zsh", "Print a script that completes commands in a shell", "",
+     "source <(phalanx completion bash)\nphalanx completion zsh > ~/.zfunc/_phalanx", Exit::usage,
+     make_completion},
+    {"version", "More", "", "Print the version", "", "phalanx version", Exit::usage, make_version},
+};
+
+}  // namespace
+
+std::span<const CommandInfo> commands() { return kCommands; }
+
+const CommandInfo* find_command(std::string_view name) {
+  for (const CommandInfo& info : kCommands)
+    if (name == info.name) return &info;
+  return nullptr;
+}
+
+}  // namespace phalanx::cli

@@ -1,0 +1,312 @@
+#include "cli/follow.h"
+
+#include <sys/epoll.h>
+#include <sys/inotify.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <ctime>
+
+#include "base/loop.h"
+#include "cli/cancel.h"
+#include "cli/console.h"
+#include "cli/log_tail.h"
+#include "cli/outlet.h"
+#include "cli/terminal.h"
+#include "cli/words.h"
+#include "engine/engine.h"
+#include "job/event.h"
+#include "job/layout.h"
+
+namespace phalanx::cli {
+namespace {
+
+constexpr std::chrono::milliseconds kTick{250};  // kernels before 6.5 do not tell inotify of splice(2)
+constexpr int kTicksPerSlowPoll = 4;             // network file systems, and whether the coordinator lives
+constexpr int kFewRanks = 64;                    // so many logs are polled at every tick
+
+double wall_clock() {
+  timespec time{};
+  ::clock_gettime(CLOCK_REALTIME, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+class Follower {
+ public:
+  Follower(std::string folder, UniqueFd control, const FollowOptions& options);
+  Result<Followed> run();
+
+ private:
+  void read_events();
+  void on_event(const job::Event& event);
+  void start_logs();
+  void pump();  // logs to the console, console to stdout, and ends when there is nothing left
+  void start_watching();
+  void watch_folders();
+  void on_inotify();
+  void on_control();
+  void on_signal(int signal);
+  void on_tick();
+  void ask_to_stop(bool kill);
+  void look_for_coordinator(double patience);
+  void show_state();
+  void note(const std::string& text);
+  bool ended() const { return job::is_final(result_.view.state); }
+
+  const job::Layout layout_;
+  const FollowOptions options_;
+  const Terminal terminal_ = Terminal::of(STDOUT_FILENO);
+  const bool live_;  // our words stand in the console's live area
+  UniqueFd control_;
+  Loop loop_;
+  job::EventReader reader_;
+  Followed result_;
+  Console console_;
+  LogTails tails_;
+  Outlet outlet_;
+  bool tails_started_ = false, drained_ = false, finished_ = false, watching_ = false;
+  int tails_attempt_ = 0, ticks_ = 0, interrupts_ = 0;
+  size_t warnings_shown_ = 0;
+  std::string state_shown_;
+
+  UniqueFd inotify_;
+  int events_watch_ = -1, folder_watch_ = -1, logs_watch_ = -1;
+  Loop::Watch inotify_ready_, control_ready_, signals_ready_;
+  Loop::Timer tick_, due_;
+};
+
+Console::Options console_options(const Terminal& terminal, const FollowOptions& options) {
+  Console::Options console;
+  console.terminal = console.harmless = terminal.is_terminal;
+  console.colour = terminal.colour;
+  console.prefix = options.prefix && options.only_rank < 0;
+  console.width = terminal.width;
+  console.height = terminal.height;
+  return console;
+}
+
+Follower::Follower(std::string folder, UniqueFd control, const FollowOptions& options)
+    : layout_{std::move(folder)},
+      options_(options),
+      live_(options.words && options.output && terminal_.is_terminal && ::isatty(STDERR_FILENO) == 1),
+      control_(std::move(control)),
+      reader_(layout_.events()),
+      console_(console_options(terminal_, options)),
+      outlet_(loop_, STDOUT_FILENO, [this] { pump(); }) {}
+
+Result<Followed> Follower::run() {
+  read_events();
+  if (!ended()) {
+    start_watching();
+    read_events();  // what came before the watches stood
+    if (tails_started_) tails_.touch_all();
+  }
+  pump();
+  if (!finished_ && !watching_) start_watching();  // it has ended, but stdout does not take all at once
+  if (!finished_) loop_.run();
+  return std::move(result_);
+}
+
+void Follower::read_events() {
+  for (const job::Event& event : reader_.next()) on_event(event);
+  if (options_.output && result_.view.world > 0) start_logs();
+  if (ended() && tails_started_ && !drained_) {
+    tails_.touch_all();
+    drained_ = true;
+  }
+  show_state();
+}
+
+void Follower::on_event(const job::Event& event) {
+  job::JobView& view = result_.view;
+  view.apply(event);
+  if (event.kind == "ranks_started")
+    for (const job::RankView& rank : view.ranks) console_.set_node(rank.rank, rank.node);
+  for (; warnings_shown_ < view.warnings.size(); ++warnings_shown_) note(view.warnings[warnings_shown_]);
+}
+
+void Follower::start_logs() {
+  const int attempt = result_.view.attempt;
+  if (tails_started_ && attempt == tails_attempt_) return;
+  if (tails_started_) {  // the rest of the attempt before
+    tails_.touch_all();
+    while (tails_.any_touched())
+      tails_.read([&](int rank, std::string_view bytes) { console_.add(rank, bytes, Loop::now()); });
+  }
+  tails_.start(layout_, result_.view.world, attempt, options_.only_rank);
+  tails_.touch_all();
+  console_.set_ranks(result_.view.world);
+  tails_started_ = true;
+  tails_attempt_ = attempt;
+  if (watching_) watch_folders();
+}
+
+void Follower::show_state() {
+  if (!options_.words) return;
+  if (live_) return console_.set_status(ended() ? "" : status_line(result_.view, wall_clock()));
+  const job::State state = result_.view.state;
+  const bool worth_a_line = state == job::State::queued || state == job::State::running ||
+                            state == job::State::cancel_requested || state == job::State::not_responding;
+  std::string change = status_change(result_.view);
+  if (!worth_a_line || change == state_shown_) return;
+  state_shown_ = std::move(change);
+  note(state_shown_);
+}
+
+void Follower::note(const std::string& text) {
+  if (!options_.words) return;
+  if (live_)
+    console_.note(text);
+  else
+    say(text);
+}
+
+void Follower::pump() {
+  const auto now = Loop::now();
+  for (int round = 0; round < 8 && tails_.any_touched() && !outlet_.full(); ++round)
+    tails_.read([&](int rank, std::string_view bytes) { console_.add(rank, bytes, now); });
+  outlet_.write(console_.flush(now));
+  const bool all_read = !tails_.any_touched();
+  if (ended() && all_read) {
+    outlet_.write(console_.finish());
+    finished_ = outlet_.empty();  // else the outlet calls again when it is
+    return finished_ ? loop_.stop() : void();
+  }
+  due_.cancel();
+  if (!all_read && !outlet_.full())
+    due_ = loop_.at(now, [this] { pump(); });
+  else if (const auto due = console_.due())
+    due_ = loop_.at(*due, [this] { pump(); });
+}
+
+void Follower::start_watching() {
+  watching_ = true;
+  inotify_.reset(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  if (inotify_) {
+    watch_folders();
+    inotify_ready_ = loop_.watch(inotify_.get(), EPOLLIN, [this](uint32_t) { on_inotify(); });
+  }
+  if (control_)
+    control_ready_ = loop_.watch(control_.get(), EPOLLIN | EPOLLRDHUP, [this](uint32_t) { on_control(); });
+  std::vector<int> signals{SIGINT, SIGWINCH};
+  if (options_.terminate_cancels) signals.push_back(SIGTERM);
+  signals_ready_ = loop_.on_signals(signals, [this](int signal) { on_signal(signal); });
+  tick_ = loop_.after(kTick, [this] { on_tick(); });
+}
+
+// Adding a watch that is there already is harmless, so this may be called whenever a folder may have
+// appeared.
+void Follower::watch_folders() {
+  if (!inotify_) return;
+  const auto add = [&](const std::string& path, uint32_t what) {
+    return ::inotify_add_watch(inotify_.get(), path.c_str(), what);
+  };
+  if (events_watch_ < 0) events_watch_ = add(layout_.events(), IN_MODIFY);
+  if (folder_watch_ < 0) folder_watch_ = add(layout_.folder, IN_CREATE | IN_MOVED_TO);
+  if (options_.output)
+    logs_watch_ = add(layout_.user_logs(tails_attempt_), IN_CREATE | IN_MODIFY | IN_MOVED_TO);
+}
+
+void Follower::on_inotify() {
+  alignas(inotify_event) char buffer[16384];
+  bool events = false;
+  for (ssize_t n; (n = ::read(inotify_.get(), buffer, sizeof buffer)) > 0;) {
+    for (char* at = buffer; at < buffer + n;) {
+      const auto* event = reinterpret_cast<const inotify_event*>(at);
+      at += sizeof(inotify_event) + event->len;
+      if ((event->mask & IN_Q_OVERFLOW) != 0)
+        tails_.touch_all(), events = true;
+      else if (event->wd == events_watch_)
+        events = true;
+      else if (event->wd == folder_watch_)
+        watch_folders(), tails_.touch_all(), events = true;
+      else if (event->wd == logs_watch_ && event->len > 0)
+        tails_.touch_file(event->name);
+    }
+  }
+  if (events) read_events();
+  pump();
+}
+
+void Follower::on_control() {
+  char buffer[4096];
+  const ssize_t n = ::recv(control_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
+  if (n > 0) {
+    const std::string_view answer(buffer, static_cast<size_t>(n));
+    if (answer.find("\"ok\":false") != std::string_view::npos)
+      note("the coordinator refuses: " + std::string(answer));
+    return pump();
+  }
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  control_ready_.cancel();
+  control_.reset();
+  read_events();
+  if (!ended()) look_for_coordinator(0);
+  pump();
+}
+
+// Its end is the last thing a coordinator writes; one that is gone without has died.
+void Follower::look_for_coordinator(double patience) {
+  if (job::is_locked(layout_.events())) return;
+  read_events();
+  if (ended()) return;
+  auto view = job::read_job(layout_.folder, patience);
+  if (!view || !job::is_final(view->state)) return;
+  result_.view = std::move(*view);
+  read_events();
+}
+
+void Follower::on_signal(int signal) {
+  if (signal == SIGWINCH) {
+    const Terminal terminal = Terminal::of(STDOUT_FILENO);
+    return console_.set_size(terminal.width, terminal.height);
+  }
+  if (result_.signal == 0) result_.signal = signal;
+  if (signal == SIGINT && !options_.interrupt_cancels) {
+    outlet_.write(console_.finish());
+    finished_ = true;
+    return loop_.stop();
+  }
+  ++interrupts_;
+  if (interrupts_ > 2) return loop_.stop();
+  ask_to_stop(interrupts_ == 2);
+  pump();
+}
+
+void Follower::ask_to_stop(bool kill) {
+  if (!control_) {
+    auto control = engine::connect(layout_.folder);
+    if (control) control_ = std::move(*control);
+  }
+  const Status sent = control_ ? send_cancel(control_.get(), "interrupt", kill)
+                               : Status(Error{Code::unavailable, "its coordinator does not listen"});
+  if (!sent)
+    note("cannot stop the job: " + sent.error().reason);
+  else if (kill)
+    note("killing");
+  else
+    note("stopping... press Ctrl-C again to kill now");
+}
+
+void Follower::on_tick() {
+  ++ticks_;
+  const bool slow = ticks_ % kTicksPerSlowPoll == 0;
+  if (slow || result_.view.world <= kFewRanks) tails_.touch_open();
+  if (slow) {
+    watch_folders();
+    read_events();
+    if (!ended()) look_for_coordinator(8);
+  }
+  show_state();
+  tick_ = loop_.after(kTick, [this] { on_tick(); });
+  pump();
+}
+
+}  // namespace
+
+Result<Followed> follow(const std::string& folder, UniqueFd control, const FollowOptions& options) {
+  return Follower(folder, std::move(control), options).run();
+}
+
+}  // namespace phalanx::cli

@@ -1,0 +1,34 @@
+// follow.h - shows a job as it goes on: its ranks' lines on stdout, our words on stderr, until it has ended.
+//
+// Reads the job folder only: events.jsonl and the rank logs, woken by inotify, with a slow poll beneath it
+// for network file systems. It never makes a rank wait. One thread, one loop; call it once in a process that
+// has no other loop.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "job/state.h"
+
+namespace phalanx::cli {
+
+struct FollowOptions {
+  bool output = true;  // the ranks' lines
+  bool words = true;   // the status line, or in a pipe a line for each change of state
+  int only_rank = -1;  // this rank's lines alone, without prefixes
+  bool prefix = true;
+  bool interrupt_cancels =
+      true;  // SIGINT cancels the job, the second one kills it; else it only ends the watching
+  bool terminate_cancels = false;  // SIGTERM cancels the job
+};
+
+struct Followed {
+  job::JobView view;  // as it ended, or as it was when the watching ended
+  int signal = 0;     // SIGINT or SIGTERM, if one came
+};
+
+// `control` is a connection to the coordinator, or empty.
+Result<Followed> follow(const std::string& folder, UniqueFd control, const FollowOptions& options);
+
+}  // namespace phalanx::cli

@@ -1,0 +1,134 @@
+#include "cli/harmless.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "job/text.h"
+
+namespace phalanx::cli {
+namespace {
+
+constexpr char kEscape = '\x1b';
+
+// Length of the escape sequence at the front, which starts with ESC. `colour`: it is one that only sets
+// colours.
+size_t escape_length(std::string_view text, bool& colour) {
+  colour = false;
+  if (text.size() < 2) return text.size();
+  if (text[1] == '[') {  // CSI: parameters, then one final byte
+    size_t end = 2;
+    while (end < text.size() && text[end] >= 0x20 && text[end] <= 0x3f) ++end;
+    if (end == text.size()) return end;
+    colour = text[end] == 'm' &&
+             text.substr(2, end - 2).find_first_not_of("0123456789;:") == std::string_view::npos;
+    const bool final = text[end] >= 0x40 && text[end] <= 0x7e;
+    return final ? end + 1 : end;
+  }
+  if (std::string_view("]PX^_").find(text[1]) != std::string_view::npos) {  // strings, up to BEL or ESC '\'
+    for (size_t end = 2; end < text.size(); ++end) {
+      if (text[end] == '\a') return end + 1;
+      if (text[end] == kEscape) return std::min(end + 2, text.size());
+    }
+    return text.size();
+  }
+  size_t end = 1;
+  while (end < text.size() && text[end] >= 0x20 && text[end] <= 0x2f) ++end;
+  return std::min(end + 1, text.size());
+}
+
+bool is_plain(char c) { return c >= 0x20 && c < 0x7f; }
+
+std::string clean(std::string_view text, bool colours) {
+  if (std::all_of(text.begin(), text.end(), is_plain)) return std::string(text);
+  const std::string valid = job::as_utf8(std::string(text));
+  std::string out;
+  bool coloured = false;
+  for (std::string_view rest = valid; !rest.empty();) {
+    const char c = rest[0];
+    size_t length = 1;
+    bool colour = false;
+    if (c == kEscape) {
+      length = escape_length(rest, colour);
+      if (colour && colours) out += rest.substr(0, length);
+      coloured = coloured || (colour && colours);
+    } else if (c == '\xc2' &&
+               static_cast<uint8_t>(rest[1]) < 0xa0) {  // C1 controls: some terminals obey them
+      length = 2;
+      out += "\xef\xbf\xbd";
+    } else if (c == '\t' && colours) {
+      out += c;
+    } else if (c == 0x7f || (c >= 0 && c < 0x20)) {
+      out += '^';
+      out += static_cast<char>(c ^ 0x40);
+    } else {
+      out += c;
+    }
+    rest.remove_prefix(length);
+  }
+  if (coloured) out += "\x1b[0m";
+  return out;
+}
+
+// Steps over one character or colour at the front.
+size_t step(std::string_view text, size_t& width) {
+  const auto first = static_cast<uint8_t>(text[0]);
+  width = 1;
+  bool colour = false;
+  if (text[0] == kEscape) {
+    width = 0;
+    return escape_length(text, colour);
+  }
+  if (text[0] == '\t') width = 8;  // at most
+  const size_t wanted = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1;
+  const size_t length = std::min(wanted, text.size());
+  if (length < 3) return length;
+  uint32_t code = first & (length == 3 ? 0x0fu : 0x07u);
+  for (size_t i = 1; i < length; ++i) code = code << 6 | (static_cast<uint8_t>(text[i]) & 0x3fu);
+  const bool wide = (code >= 0x1100 && code < 0x1160) || (code >= 0x2e80 && code < 0xa4d0) ||
+                    (code >= 0xac00 && code < 0xd7a4) || (code >= 0xf900 && code < 0xfb00) ||
+                    (code >= 0xff00 && code < 0xff61) || (code >= 0x1f300 && code < 0x20000) ||
+                    code >= 0x20000;
+  if (wide) width = 2;
+  return length;
+}
+
+}  // namespace
+
+std::string harmless(std::string_view text) { return clean(text, true); }
+std::string harmless_word(std::string_view text) { return clean(text, false); }
+
+std::string harmless_lines(std::string_view text) {
+  std::string out;
+  for (;;) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    out += harmless_word(text.substr(0, end));
+    if (end == text.size()) return out;
+    out += '\n';
+    text.remove_prefix(end + 1);
+  }
+}
+
+size_t columns(std::string_view text) {
+  size_t sum = 0, width = 0;
+  while (!text.empty()) {
+    text.remove_prefix(step(text, width));
+    sum += width;
+  }
+  return sum;
+}
+
+std::string cut_to(std::string_view text, size_t width) {
+  if (columns(text) <= width) return std::string(text);
+  if (width == 0) return "";
+  size_t used = 0, end = 0, step_width = 0;
+  while (end < text.size()) {
+    const size_t length = step(text.substr(end), step_width);
+    if (used + step_width > width - 1) break;
+    used += step_width;
+    end += length;
+  }
+  const bool coloured = text.substr(0, end).find(kEscape) != std::string_view::npos;
+  return std::string(text.substr(0, end)) + (coloured ? "\x1b[0m…" : "…");
+}
+
+}  // namespace phalanx::cli

@@ -1,0 +1,68 @@
+#include "cli/jobs.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "job/event.h"
+#include "job/layout.h"
+#include "job/name.h"
+#include "spec/problem.h"
+
+namespace phalanx::cli {
+namespace {
+
+constexpr size_t kMostNamed = 8;  // candidates in one message
+
+double submitted_time(const std::string& folder) {
+  if (const auto fd = open_file(job::Layout{folder}.events(), O_RDONLY)) {
+    char buffer[4096];
+    const ssize_t n = ::read(fd->get(), buffer, sizeof buffer);
+    const std::string_view text(buffer, static_cast<size_t>(std::max<ssize_t>(n, 0)));
+    const auto event = job::parse_event(std::string(text.substr(0, text.find('\n'))));
+    if (event && event->time > 0) return event->time;
+  }
+  struct stat info {};
+  return ::stat(folder.c_str(), &info) == 0 ? static_cast<double>(info.st_mtim.tv_sec) : 0;
+}
+
+std::vector<std::string> job_names() { return list_folder(job::jobs_folder()).value_or({}); }
+
+JobEntry entry_of(const std::string& name) { return {name, job::Layout::of(name).folder, 0}; }
+
+}  // namespace
+
+std::vector<JobEntry> all_jobs() {
+  std::vector<JobEntry> jobs;
+  for (const std::string& name : job_names()) {
+    JobEntry entry = entry_of(name);
+    if (name[0] == '.' || !is_folder(entry.folder)) continue;
+    entry.submitted = submitted_time(entry.folder);
+    jobs.push_back(std::move(entry));
+  }
+  std::stable_sort(jobs.begin(), jobs.end(),
+                   [](const auto& a, const auto& b) { return a.submitted > b.submitted; });
+  return jobs;
+}
+
+Result<JobEntry> find_job(const std::string& name) {
+  if (name.empty()) {
+    std::vector<JobEntry> jobs = all_jobs();
+    if (jobs.empty()) return Error{Code::not_found, "there are no jobs yet in " + job::jobs_folder()};
+    return std::move(jobs.front());
+  }
+  if (job::valid_name(name) && is_folder(entry_of(name).folder)) return entry_of(name);
+  std::vector<std::string> matching;
+  for (const std::string& known : job_names())
+    if (known.compare(0, name.size(), name) == 0) matching.push_back(known);
+  if (matching.size() == 1) return entry_of(matching[0]);
+  if (matching.empty())
+    return Error{Code::not_found,
+                 "there is no job " + spec::shown(name) + "; `phalanx list --all` names them"};
+  if (matching.size() > kMostNamed) matching.resize(kMostNamed), matching.emplace_back("...");
+  return Error{Code::invalid, "several jobs start with " + spec::shown(name) + ": " + spec::join(matching)};
+}
+
+}  // namespace phalanx::cli

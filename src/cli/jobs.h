@@ -1,0 +1,22 @@
+// jobs.h - the jobs of this user: found by name, by the beginning of a name, or by age.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace phalanx::cli {
+
+struct JobEntry {
+  std::string name, folder;
+  double submitted = 0;  // seconds since the epoch
+};
+
+// All jobs, newest first. Reads one line of each.
+std::vector<JobEntry> all_jobs();
+
+// `name` exactly, or the one job that starts so, or (empty) the latest.
+Result<JobEntry> find_job(const std::string& name);
+
+}  // namespace phalanx::cli

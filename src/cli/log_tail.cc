@@ -1,0 +1,74 @@
+#include "cli/log_tail.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/files.h"
+
+namespace phalanx::cli {
+namespace {
+
+constexpr size_t kPiece = 64 << 10;
+constexpr int kMostOpen = 128;  // of the 1024 descriptors a process commonly has
+
+}  // namespace
+
+void LogTails::start(const job::Layout& layout, int world, int attempt, int only) {
+  layout_ = layout;
+  world_ = std::clamp(world, 1, 1 << 20);
+  attempt_ = attempt;
+  only_ = only;
+  tails_ = std::vector<Tail>(static_cast<size_t>(world_));
+  touched_.clear();
+  open_ = 0;
+  if (buffer_.empty()) buffer_.resize(kPiece);
+}
+
+void LogTails::touch(int rank) {
+  if (rank < 0 || rank >= world_ || (only_ >= 0 && rank != only_)) return;
+  Tail& tail = tails_[static_cast<size_t>(rank)];
+  if (tail.touched) return;
+  tail.touched = true;
+  touched_.push_back(rank);
+}
+
+void LogTails::touch_file(std::string_view file_name) {
+  if (file_name == "std_log.txt") return touch(0);
+  constexpr std::string_view kStart = "std_log_process_";
+  if (file_name.substr(0, kStart.size()) != kStart) return;
+  int rank = -1;
+  std::from_chars(file_name.data() + kStart.size(), file_name.data() + file_name.size(), rank);
+  touch(rank);
+}
+
+void LogTails::touch_all() {
+  for (int rank = 0; rank < world_; ++rank) touch(rank);
+}
+
+void LogTails::touch_open() {
+  for (int rank = 0; rank < world_; ++rank)
+    if (tails_[static_cast<size_t>(rank)].fd) touch(rank);
+}
+
+std::string_view LogTails::next(int rank, Tail& tail) {
+  UniqueFd opened;
+  int fd = tail.fd.get();
+  if (fd < 0) {
+    auto file = open_file(layout_.rank_log(rank, world_, attempt_), O_RDONLY);
+    if (!file) return {};  // not there yet
+    opened = std::move(*file);
+    fd = opened.get();
+    if (open_ < kMostOpen) {
+      tail.fd = std::move(opened);
+      ++open_;
+    }
+  }
+  const ssize_t n = ::pread(fd, buffer_.data(), buffer_.size(), static_cast<off_t>(tail.offset));
+  if (n <= 0) return {};
+  tail.offset += static_cast<uint64_t>(n);
+  return {buffer_.data(), static_cast<size_t>(n)};
+}
+
+}  // namespace phalanx::cli

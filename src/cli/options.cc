@@ -1,0 +1,35 @@
+#include "cli/options.h"
+
+#include <charconv>
+
+namespace phalanx::cli {
+
+void OutputOption::declare(CLI::App& app) {
+  app.add_option("-o,--output", name, "Print for programs")
+      ->type_name(kFormats)
+      ->check([](const std::string& text) {
+        return format_of(text) ? std::string() : text + " is none of table, json, yaml, tsv";
+      });
+}
+
+std::string at_least(const std::string& text, long least) {
+  long number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  if (whole && number >= least && number <= 1 << 30) return "";
+  return "'" + text + "' is no whole number from " + std::to_string(least);
+}
+
+CLI::Option* add_count(CLI::App& app, const std::string& names, int& value, long least,
+                       const char* description) {
+  return app.add_option(names, value, description)
+      ->type_name("NUMBER")
+      ->check([least](const std::string& text) { return at_least(text, least); });
+}
+
+CLI::Option* add_repeated(CLI::App& app, const std::string& names, std::vector<std::string>& values,
+                          const char* type, const char* description) {
+  return app.add_option(names, values, description)->type_name(type)->allow_extra_args(false);
+}
+
+}  // namespace phalanx::cli

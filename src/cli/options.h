@@ -1,0 +1,29 @@
+// options.h - options that several commands share, and checks for their values.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/output.h"
+
+namespace phalanx::cli {
+
+// -o, --output: the formats of output.h.
+struct OutputOption {
+  std::string name;  // empty: not given
+  Format format() const { return format_of(name).value_or(Format::table); }
+  void declare(CLI::App& app);
+};
+
+std::string at_least(const std::string& text,
+                     long least);  // an error text, or "" when it is a number that large
+
+CLI::Option* add_count(CLI::App& app, const std::string& names, int& value, long least,
+                       const char* description);
+
+// --name VALUE that may be repeated, one value each time.
+CLI::Option* add_repeated(CLI::App& app, const std::string& names, std::vector<std::string>& values,
+                          const char* type, const char* description);
+
+}  // namespace phalanx::cli

@@ -1,0 +1,97 @@
+#include "cli/session.h"
+
+#include <unistd.h>
+
+#include <csignal>
+
+#include "cli/cli.h"
+#include "cli/follow.h"
+#include "cli/terminal.h"
+#include "cli/words.h"
+#include "spec/parse.h"
+
+namespace phalanx::cli {
+namespace {
+
+constexpr int kRefused = static_cast<int>(Exit::refused);
+
+int dry_run(const engine::Submission& submission, const SessionOptions& options) {
+  const auto plan = engine::preview(submission);
+  if (!plan) return fail(plan.error(), kRefused);
+  const auto format = format_of(options.output).value_or(Format::table);
+  put(format == Format::table ? plan::describe(*plan) : render(format, plan::to_json(*plan)));
+  return static_cast<int>(Exit::ok);
+}
+
+// What the job asks for that is not done: refuses, or says what it goes on without.
+bool refuses(const spec::JobSpec& spec, bool quiet) {
+  const spec::Unsupported unsupported = spec::unsupported(spec);
+  if (!quiet)
+    for (const std::string& line : unsupported.notices) say("note: " + line);
+  for (const std::string& line : unsupported.blocking) say(line);
+  return !unsupported.blocking.empty();
+}
+
+boost::json::object job_object(const job::JobView& view, const std::string& folder) {
+  boost::json::object object = job::to_json(view);
+  object["folder"] = folder;
+  return object;
+}
+
+int detach(const engine::Handle& handle, const SessionOptions& options) {
+  if (options.output.empty()) {
+    put(handle.name + "\n");
+    if (!options.quiet)
+      say("`phalanx logs " + handle.name + " --follow` shows it, `phalanx cancel " + handle.name +
+          "` stops it");
+    return static_cast<int>(Exit::ok);
+  }
+  job::JobView view;
+  view.name = handle.name;
+  if (auto read = job::read_job(handle.folder)) view = std::move(*read);
+  put(render(*format_of(options.output), job_object(view, handle.folder)));
+  return static_cast<int>(Exit::ok);
+}
+
+void tell_end(const job::JobView& view, const std::string& folder, const SessionOptions& options) {
+  if (view.state == job::State::failed)
+    say(verdict_block(view, folder));
+  else if (!options.quiet)
+    say(summary(view, folder));
+  if (!options.output.empty()) put(render(*format_of(options.output), job_object(view, folder)));
+}
+
+int exit_code(const Followed& followed) {
+  if (followed.view.state == job::State::completed) return static_cast<int>(Exit::ok);
+  if (followed.signal != 0) return 128 + followed.signal;
+  return followed.view.exit_code.value_or(kRefused);
+}
+
+}  // namespace
+
+std::vector<std::string> own_environment() {
+  std::vector<std::string> lines;
+  for (char** entry = environ; *entry != nullptr; ++entry) lines.emplace_back(*entry);
+  return lines;
+}
+
+int run_session(engine::Submission submission, const SessionOptions& options) {
+  if (refuses(submission.spec, options.quiet)) return kRefused;
+  if (options.dry_run) return dry_run(submission, options);
+  auto handle = engine::submit(std::move(submission));
+  if (!handle) return fail(handle.error(), kRefused);
+  if (!options.quiet)
+    for (const std::string& note : handle->notes) say("note: " + note);
+  if (options.detach) return detach(*handle, options);
+  if (!options.quiet) say("job " + handle->name);
+  FollowOptions follow_options;
+  follow_options.words = !options.quiet;
+  follow_options.only_rank = options.only_rank;
+  follow_options.terminate_cancels = options.terminate_cancels;
+  const auto followed = follow(handle->folder, std::move(handle->control), follow_options);
+  if (!followed) return fail(followed.error(), kRefused);
+  tell_end(followed->view, handle->folder, options);
+  return exit_code(*followed);
+}
+
+}  // namespace phalanx::cli

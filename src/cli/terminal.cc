@@ -1,0 +1,60 @@
+#include "cli/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/files.h"
+#include "cli/cli.h"
+#include "cli/harmless.h"
+
+namespace phalanx::cli {
+namespace {
+
+bool is_set(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0';
+}
+
+}  // namespace
+
+Terminal Terminal::of(int fd) {
+  Terminal terminal;
+  terminal.is_terminal = ::isatty(fd) == 1;
+  if (!terminal.is_terminal) return terminal;
+  const char* type = std::getenv("TERM");
+  const bool dumb = type != nullptr && std::strcmp(type, "dumb") == 0;
+  terminal.colour = !dumb && !is_set("NO_COLOR");
+  winsize size{};
+  if (::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    terminal.width = std::max<size_t>(size.ws_col, 20);
+    terminal.height = std::max<size_t>(size.ws_row, 4);
+  }
+  return terminal;
+}
+
+void put(std::string_view text) {
+  if (!write_all(STDOUT_FILENO, text)) std::_Exit(static_cast<int>(Exit::failed));
+}
+
+void say(std::string_view text) {
+  std::string lines = "phalanx: ";
+  if (::isatty(STDERR_FILENO) != 1)
+    lines += text;
+  else
+    lines += harmless_lines(text);
+  lines += '\n';
+  (void)write_all(STDERR_FILENO, lines);
+}
+
+int fail(const Error& error, int exit_code) { return fail(error.reason, exit_code); }
+
+int fail(std::string_view text, int exit_code) {
+  say(text);
+  return exit_code;
+}
+
+}  // namespace phalanx::cli

@@ -1,0 +1,164 @@
+#include "cli/words.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+
+#include "base/files.h"
+#include "job/layout.h"
+
+namespace phalanx::cli {
+namespace {
+
+template <class... Parts>
+std::string format(const char* pattern, Parts... parts) {
+  char text[128];
+  const int length = std::snprintf(text, sizeof text, pattern, parts...);
+  return {text, static_cast<size_t>(std::clamp<int>(length, 0, sizeof text - 1))};
+}
+
+std::string counted(int number, const char* one, const char* many) {
+  return std::to_string(number) + " " + (number == 1 ? one : many);
+}
+
+int alive(const job::JobView& view) {
+  return static_cast<int>(std::count_if(view.ranks.begin(), view.ranks.end(), [](const job::RankView& rank) {
+    return rank.phase == job::RankView::Phase::running;
+  }));
+}
+
+int ready_nodes(const job::JobView& view) {
+  return static_cast<int>(std::count_if(view.nodes.begin(), view.nodes.end(),
+                                        [](const job::NodeView& node) { return node.ready && !node.lost; }));
+}
+
+std::string starting_text(const job::JobView& view) {
+  const int ready = ready_nodes(view);
+  if (view.nodes_wanted > ready && view.nodes_wanted > 1)
+    return "waiting for nodes: " + std::to_string(ready) + " of " + std::to_string(view.nodes_wanted);
+  return "starting";
+}
+
+// How long the log of the first failing rank is, is not known here: the path is enough.
+std::string log_path(const job::JobView& view, const std::string& folder) {
+  const job::Layout layout{folder};
+  const int rank = view.verdict ? view.verdict->rank : -1;
+  return rank >= 0 ? layout.rank_log(rank, std::max(view.world, 1), view.attempt)
+                   : layout.user_logs(view.attempt);
+}
+
+}  // namespace
+
+std::string duration(double seconds) {
+  if (seconds < 0) seconds = 0;
+  if (seconds < 1) return format("%.2f s", seconds);
+  if (seconds < 99.95) return format("%.1f s", seconds);
+  const auto whole = static_cast<long>(seconds);
+  if (whole < 3600) return format("%ld min %02ld s", whole / 60, whole % 60);
+  if (whole < 86400) return format("%ld h %02ld min", whole / 3600, whole / 60 % 60);
+  return format("%ld d %ld h", whole / 86400, whole / 3600 % 24);
+}
+
+std::string clock_time(double seconds) {
+  const auto whole = static_cast<long>(std::max(seconds, 0.0));
+  if (whole < 3600) return format("%02ld:%02ld", whole / 60, whole % 60);
+  return format("%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+std::string age(double then, double now) {
+  if (then <= 0) return "";
+  const auto whole = static_cast<long>(std::max(now - then, 0.0));
+  if (whole < 60) return format("%ld s ago", whole);
+  if (whole < 3600) return format("%ld min ago", whole / 60);
+  if (whole < 48 * 3600) return format("%ld h ago", whole / 3600);
+  return format("%ld d ago", whole / 86400);
+}
+
+std::string local_time(double seconds) {
+  if (seconds <= 0 || seconds > 1e11) return "-";
+  const auto whole = static_cast<time_t>(seconds);
+  tm parts{};
+  char text[32];
+  if (::localtime_r(&whole, &parts) == nullptr || std::strftime(text, sizeof text, "%F %T", &parts) == 0)
+    return "-";
+  return text;
+}
+
+std::string memory(long kilobytes) {
+  if (kilobytes <= 0) return "-";
+  if (kilobytes < 10 * 1024) return format("%.1f MB", static_cast<double>(kilobytes) / 1024);
+  if (kilobytes < 10 * 1024 * 1024) return format("%ld MB", kilobytes / 1024);
+  return format("%.1f GB", static_cast<double>(kilobytes) / (1024.0 * 1024));
+}
+
+std::string shape(const job::JobView& view) {
+  if (view.world <= 0) return counted(std::max(view.nodes_wanted, 1), "node", "nodes");
+  const int nodes = std::max(view.nodes_wanted, 1);
+  if (nodes == 1) return counted(view.world, "process", "processes");
+  if (view.world % nodes != 0)
+    return counted(nodes, "node", "nodes") + ", " + counted(view.world, "process", "processes");
+  return counted(nodes, "node", "nodes") + " x " + counted(view.world / nodes, "process", "processes");
+}
+
+std::string status_line(const job::JobView& view, double now) {
+  if (view.state != job::State::running) return status_change(view);
+  return "running " + clock_time(now - view.started) + ", " + std::to_string(alive(view)) + " of " +
+         std::to_string(view.world) + " ranks alive";
+}
+
+std::string status_change(const job::JobView& view) {
+  using job::State;
+  switch (view.state) {
+    case State::not_started:
+      return "submitted";
+    case State::queued:
+      return view.waiting_for.empty() ? "waiting" : "waiting for " + view.waiting_for;
+    case State::preparing:
+      return "preparing";
+    case State::starting:
+      return starting_text(view);
+    case State::running:
+      return "running, " + shape(view);
+    case State::finalizing:
+      return "finishing";
+    case State::cancel_requested:
+      return "stopping";
+    case State::completed:
+      return "completed";
+    case State::failed:
+      return "failed";
+    case State::canceled:
+      return "canceled";
+    case State::not_responding:
+      return "no sign of life from its coordinator";
+  }
+  return "";
+}
+
+std::string summary(const job::JobView& view, const std::string& folder) {
+  std::string text = view.name + " " + status_change(view);
+  if (view.submitted > 0 && view.ended > 0)
+    text += " in " + duration(view.ended - (view.started > 0 ? view.started : view.submitted));
+  text += ", " + shape(view);
+  if (is_folder(folder + "/outputs")) text += "; outputs in " + folder + "/outputs";
+  return text;
+}
+
+std::string verdict_block(const job::JobView& view, const std::string& folder) {
+  const job::Verdict none;
+  const job::Verdict& verdict = view.verdict ? *view.verdict : none;
+  std::string text = summary(view, "");
+  if (!verdict.text.empty()) text += "\n  " + verdict.text;
+  if (verdict.tie) text += "\n  (another rank failed within the same moment: either may be the first)";
+  if (!verdict.host.empty() && verdict.text.find(verdict.host) == std::string::npos)
+    text += "\n  host: " + verdict.host;
+  if (!verdict.last_lines.empty()) {
+    text += verdict.rank >= 0 ? "\n  last lines of rank " + std::to_string(verdict.rank) + ":"
+                              : "\n  last lines:";
+    for (const std::string& line : verdict.last_lines) text += "\n  | " + line;
+  }
+  if (!verdict.hint.empty()) text += "\n  hint: " + verdict.hint;
+  return text + "\n  log: " + log_path(view, folder);
+}
+
+}  // namespace phalanx::cli

@@ -8,7 +8,7 @@
 
 namespace phalanx::cli {
 
-std::string duration(double seconds);         // "0.4 s", "12.3 s", "4 min 05 s", "2 h 07 min", "3 d 4 h"
+std::string duration(double seconds);         // "400 ms", "12.3 s", "4 min 05 s", "2 h 07 min", "3 d 4 h"
 std::string clock_time(double seconds);       // "00:12", "1:02:03"
 std::string age(double then, double now);     // "12 s ago"; "" for 0
 std::string local_time(double seconds);       // "2025-07-20 14:03:12"; "-" for 0

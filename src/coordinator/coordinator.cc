@@ -20,8 +20,10 @@ double wall_clock() {
 }
 
 std::string user_name() {
-  if (const char* user = std::getenv("USER"); user && *user) return user;
-  return std::to_string(::geteuid());
+  for (const char* name : {"USER", "LOGNAME"})
+    if (const char* user = std::getenv(name); user && *user) return user;
+  const passwd* entry = ::getpwuid(::geteuid());
+  return entry ? entry->pw_name : std::to_string(::geteuid());
 }
 
 }  // namespace
@@ -36,7 +38,7 @@ Coordinator::Coordinator(Conducted job, job::EventLog events, std::unique_ptr<No
 int Coordinator::run() {
   submitted_at_ = wall_clock();
   record(event("submitted", {{"name", job_.allocation.job}, {"user", user_name()}, {"host", job_.allocation.nodes.front().host},
-                             {"pid", ::getpid()}, {"nodes", job_.allocation.nodes.size()}, {"version", kVersion},
+                             {"pid", ::getpid()}, {"nodes", job_.allocation.nodes.size()}, {"world", job_.world}, {"version", kVersion},
                              {"foreground", job_.foreground}}));
   const auto signals = loop_.on_signals({SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGCHLD}, [this](int signal) {
     if (signal == SIGTERM || signal == SIGINT) cancel("signal", "signal " + std::to_string(signal), false);

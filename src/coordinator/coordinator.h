@@ -39,6 +39,7 @@ struct Conducted {
   std::vector<std::string> environment;  // of the submitter, scrubbed
   std::string directory;                 // where all ranks run; empty: a copy of the code on each node
   bool has_code = false;
+  int world = 0;                         // processes in all, as planned
   UniqueFd submitter;                    // a control connection
   bool foreground = false;               // the job ends when that closes
   Timing timing;

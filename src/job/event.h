@@ -4,11 +4,11 @@
 // ...}. Readers ignore keys and kinds they do not know, and a last line without its newline.
 //
 //   kind              more keys
-//   submitted         name, user, host, pid, nodes, world, foreground, version
-//   queued            slots, free, ahead: [job names]               (again whenever it changes)
+//   submitted         name, user, host, pid, nodes, foreground, version
+//   queued            slots (wanted), free, ahead: [job names]      (again whenever it changes)
 //   preparing
-//   starting
-//   node_ready        node, name, host, address, guard_pid, supervisor_pid, isolation, note
+//   starting          world                                        (processes in all; known once the nodes
+//   are) node_ready        node, name, host, address, guard_pid, supervisor_pid, isolation, note
 //   ranks_started     node, first_rank, pids: [...]
 //   running                                                          every rank of every node has been
 //   started rank_exited       node, rank, code | signal, stopped (we had told it to), max_rss_kb, oom, at (s

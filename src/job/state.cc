@@ -47,7 +47,10 @@ std::string text_of(const Object& data, std::string_view key) {
 
 std::optional<int64_t> number_of(const Object& data, std::string_view key) {
   const auto* value = data.if_contains(key);
-  if (value == nullptr || !value->is_int64()) return std::nullopt;
+  if (value == nullptr) return std::nullopt;
+  if (value->is_uint64() && value->get_uint64() <= INT64_MAX)
+    return static_cast<int64_t>(value->get_uint64());
+  if (!value->is_int64()) return std::nullopt;
   return value->get_int64();
 }
 
@@ -92,9 +95,11 @@ void on_submitted(JobView& view, const Event& event) {
   view.host = text_of(event.data, "host");
   view.coordinator_pid = int_of(event.data, "pid");
   view.nodes_wanted = int_of(event.data, "nodes");
-  view.world = int_of(event.data, "world");
+  view.world = int_of(event.data, "world", view.world);
   if (view.submitted == 0) view.submitted = event.time;
 }
+
+void on_starting(JobView& view, const Event& event) { view.world = int_of(event.data, "world", view.world); }
 
 void on_queued(JobView& view, const Event& event) {
   const size_t ahead = length_of(event.data, "ahead");
@@ -190,6 +195,7 @@ struct Effect {
 };
 constexpr Effect kEffects[] = {
     {"submitted", on_submitted},
+    {"starting", on_starting},
     {"queued", on_queued},
     {"node_ready", on_node_ready},
     {"ranks_started", on_ranks_started},

@@ -16,10 +16,10 @@ Event event(const std::string& kind, boost::json::object data = {}, int attempt 
 
 std::vector<Event> whole_life() {
   return {
-      event("submitted", {{"name", "j"}, {"user", "ann"}, {"pid", 7}, {"nodes", 1}, {"world", 2}}),
+      event("submitted", {{"name", "j"}, {"user", "ann"}, {"pid", 7}, {"nodes", 1}}),
       event("queued", {{"slots", 4}, {"free", 0}, {"ahead", boost::json::array{"a", "b"}}}),
       event("preparing"),
-      event("starting"),
+      event("starting", {{"world", 2}}),
       event("node_ready",
             {{"node", 0}, {"name", "n0"}, {"host", "h"}, {"guard_pid", 8}, {"isolation", "plain"}}),
       event("ranks_started", {{"node", 0}, {"first_rank", 0}, {"pids", boost::json::array{10, 11}}}, 0, 101),
@@ -50,6 +50,7 @@ TEST(state, follows_the_events) {
   EXPECT_EQ(view.ranks[0].signal, 15);
   EXPECT_TRUE(view.ranks[0].stopped);
   EXPECT_EQ(view.nodes[0].guard_pid, 8);
+  EXPECT_EQ(view.world, 2);
   EXPECT_EQ(view.started, 101);
   EXPECT_EQ(view.ended, 103);
   EXPECT_EQ(view.exit_code, 3);

@@ -302,7 +302,7 @@ Scalar make_bool(std::string_view written) {
 std::string python_float(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-  char buffer[64];
+  char buffer[64] = {};  // to_chars writes no NUL
   const auto done = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific);
   const std::string_view written(buffer, static_cast<size_t>(done.ptr - buffer));
   const size_t e = written.find('e');

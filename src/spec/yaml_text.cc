@@ -99,13 +99,22 @@ std::optional<Cure> explain_tab(std::string_view text, const SyntaxError& error)
 
 bool has(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
 
+// A key that begins at `place` and is too long for libyaml, which then speaks of something else.
+std::optional<Cure> explain_long_key(std::string_view text, Place place) {
+  const std::string_view line = line_at(text, place.line);
+  const std::string_view key = line.substr(std::min(line.size(), static_cast<size_t>(place.column - 1)));
+  const size_t length = std::min(key.find(':'), key.size());
+  if (length <= kMaxYamlKey) return {};
+  return Cure{place, "a key of " + std::to_string(length) + " bytes (" + shown(key, 40) + "); a key has at most 1,000 characters"};
+}
+
 std::optional<Cure> explain_key(std::string_view text, const SyntaxError& error) {
+  if (has(error.problem, "mapping values are not allowed") && error.place.column > static_cast<int>(kMaxYamlKey)) {
+    const size_t indent = line_at(text, error.place.line).find_first_not_of(' ');
+    return explain_long_key(text, {error.place.line, static_cast<int>(indent) + 1, -1});
+  }
   if (!has(error.problem, "could not find expected ':'") || !has(error.context, "simple key")) return {};
-  const std::string_view line = line_at(text, error.context_place.line);
-  const std::string_view key = line.substr(std::min(line.size(), static_cast<size_t>(error.context_place.column - 1)));
-  if (const size_t length = std::min(key.find(':'), key.size()); length > kMaxYamlKey)
-    return Cure{error.context_place, "a key of " + std::to_string(length) + " bytes (" + shown(key, 40) +
-                                         "); a key has at most 1,000 characters"};
+  if (auto cure = explain_long_key(text, error.context_place)) return cure;
   return Cure{error.context_place,
               "this line is no 'key: value'; put a colon and a space after the key, or indent it under its key"};
 }

@@ -103,6 +103,7 @@ int conduct(Submission& submission, Prospect& prospect, const job::Layout& layou
   LocalPlan local = local_plan(submission, prospect, layout);
   coordinator::Conducted job;
   job.has_code = !submission.spec.code.empty();
+  job.world = prospect.plan.world;
   job.directory = std::move(submission.directory);
   job.foreground = submission.foreground;
   job.environment = std::move(prospect.environment.variables);

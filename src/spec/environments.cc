@@ -10,9 +10,9 @@
 namespace phalanx::spec {
 namespace {
 
-constexpr std::array kKinds = {std::pair("python", EnvironmentKind::python), std::pair("venv", EnvironmentKind::venv),
-                               std::pair("conda", EnvironmentKind::conda),
-                               std::pair("activate", EnvironmentKind::activate)};
+constexpr std::array kKinds = {
+    std::pair("python", EnvironmentKind::python), std::pair("venv", EnvironmentKind::venv),
+    std::pair("conda", EnvironmentKind::conda), std::pair("activate", EnvironmentKind::activate)};
 
 struct Folders {
   const std::string& base;
@@ -20,12 +20,14 @@ struct Folders {
 };
 
 std::string resolved(const std::string& path, EnvironmentKind kind, const Folders& folders) {
-  if (kind == EnvironmentKind::conda && path.find('/') == std::string::npos) return path;  // a name conda knows
+  if (kind == EnvironmentKind::conda && path.find('/') == std::string::npos)
+    return path;  // a name conda knows
   if (path.starts_with("~/") && !folders.home.empty()) return absolute(path.substr(2), folders.home);
   return absolute(path, folders.base.empty() ? "/" : folders.base);
 }
 
-void read_variables(const Fields& fields, const Node& node, const std::string& where, LocalEnvironment& into) {
+void read_variables(const Fields& fields, const Node& node, const std::string& where,
+                    LocalEnvironment& into) {
   if (!fields.is_map(node, where, "{NAME: value}")) return;
   for (const Entry& entry : node.entries) {
     if (entry.key.empty() || entry.key.find('=') != std::string::npos)
@@ -55,26 +57,30 @@ LocalEnvironment read_one(const Fields& fields, const Entry& entry, const Folder
                          fields.report().error(node.place, where + "." + key + " is empty; write a path");
                        out.path = resolved(path, kind, folders);
                      }});
-  table.push_back({"variables", [&](const Node& node) { read_variables(fields, node, where + ".variables", out); }});
+  table.push_back(
+      {"variables", [&](const Node& node) { read_variables(fields, node, where + ".variables", out); }});
   fields.read(entry.value, where, table);
   if (given != 1)
-    fields.report().error(entry.place, where + (given == 0 ? " says no way in; give it one of" : " has more than one of") +
-                                           " python, venv, conda, activate" + (given == 0 ? "" : "; keep one"));
+    fields.report().error(entry.place,
+                          where + (given == 0 ? " says no way in; give it one of" : " has more than one of") +
+                              " python, venv, conda, activate" + (given == 0 ? "" : "; keep one"));
   return out;
 }
 
 }  // namespace
 
-ReadEnvironments parse_environments(std::string_view text, const std::string& file_name, const std::string& base_folder,
-                                    const std::string& home) {
+ReadEnvironments parse_environments(std::string_view text, const std::string& file_name,
+                                    const std::string& base_folder, const std::string& home) {
   Report report(file_name);
   ReadEnvironments out;
   const Fields fields(report, false);
   if (text.find_first_not_of(" \t\r\n") == text.npos) return out;
   const Node root = parse_yaml(text, report);
   if (!report.failed() && root.kind != Kind::map && root.kind != Kind::null)
-    report.error(root.place, "the file is " + described(root) + "; it must be a mapping of names, such as my-env: {venv: ~/my-env}");
-  for (const Entry& entry : root.entries) out.environments[entry.key] = read_one(fields, entry, {base_folder, home});
+    report.error(root.place, "the file is " + described(root) +
+                                 "; it must be a mapping of names, such as my-env: {venv: ~/my-env}");
+  for (const Entry& entry : root.entries)
+    out.environments[entry.key] = read_one(fields, entry, {base_folder, home});
   if (report.failed()) out.environments.clear();
   out.problems = report.take();
   return out;

@@ -5,8 +5,8 @@
 //     variables: {TOKENIZERS_PARALLELISM: false}
 //
 // Pure. Errors as those of job files. `azureml:NAME@label`, `azureml:NAME:VERSION`,
-// `azureml://registries/R/environments/NAME/...`, ARM ids, and all these without "azureml:" mean NAME; a key of the
-// file may also be a whole reference ("NAME:3"), which then goes before the bare name.
+// `azureml://registries/R/environments/NAME/...`, ARM ids, and all these without "azureml:" mean NAME; a key
+// of the file may also be a whole reference ("NAME:3"), which then goes before the bare name.
 #pragma once
 
 #include <map>
@@ -23,7 +23,8 @@ enum class EnvironmentKind { python, venv, conda, activate };
 
 struct LocalEnvironment {
   EnvironmentKind kind = EnvironmentKind::python;
-  std::string path;  // absolute: a python program, a folder, or a script that a shell sources; conda may be a name
+  std::string
+      path;  // absolute: a python program, a folder, or a script that a shell sources; conda may be a name
   std::map<std::string, std::string> variables;
 };
 
@@ -35,8 +36,8 @@ struct ReadEnvironments {
 };
 
 // Relative paths are relative to `base_folder`, "~/" to `home`.
-ReadEnvironments parse_environments(std::string_view text, const std::string& file_name, const std::string& base_folder,
-                                    const std::string& home);
+ReadEnvironments parse_environments(std::string_view text, const std::string& file_name,
+                                    const std::string& base_folder, const std::string& home);
 
 // The bare name in a reference: "azureml:NAME@latest" -> "NAME".
 std::string environment_name(std::string_view reference);

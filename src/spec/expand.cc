@@ -19,7 +19,8 @@ void split(std::string_view inside, Expression& expression) {
   inside = trimmed(inside);
   const size_t dot = inside.find('.');
   const std::string_view kind = inside.substr(0, dot);
-  if (dot != inside.npos && (kind == "inputs" || kind == "outputs" || kind == "search_space" || kind == "parent")) {
+  if (dot != inside.npos &&
+      (kind == "inputs" || kind == "outputs" || kind == "search_space" || kind == "parent")) {
     expression.kind = kind;
     expression.name = inside.substr(dot + 1);
   } else {
@@ -81,7 +82,8 @@ std::vector<Expression> find_expressions(std::string_view command) {
   }
   size_t next = 0;
   for (const Bracket& bracket : find_brackets(command))
-    for (; next < out.size() && out[next].at < bracket.to; ++next) out[next].optional = out[next].at > bracket.from;
+    for (; next < out.size() && out[next].at < bracket.to; ++next)
+      out[next].optional = out[next].at > bracket.from;
   return out;
 }
 
@@ -117,7 +119,8 @@ Result<std::string> expand_command(std::string_view command, const Lookup& looku
   size_t at = 0;
   const auto plain = [&](size_t to) -> Status {
     Piece piece = substitute(command, at, to, expressions, lookup);
-    if (!piece.missing.empty()) return Error{Code::invalid, "the command names " + piece.missing + ", which the job does not have"};
+    if (!piece.missing.empty())
+      return Error{Code::invalid, "the command names " + piece.missing + ", which the job does not have"};
     out += piece.text;
     return Done{};
   };

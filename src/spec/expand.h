@@ -1,9 +1,9 @@
 // expand.h - the expressions of a command: ${{inputs.NAME}} and ${{outputs.NAME}}.
 //
-// Pure. Values are put in verbatim, as Azure ML does: nothing is quoted, and the command then goes through a shell,
-// so a value with spaces becomes several words unless the command quotes the expression.
-// {inputs.NAME} without the dollar is the deprecated form of the same. `$[[ --flag ${{inputs.NAME}} ]]` is dropped
-// whole where NAME has no value, and stands without its brackets otherwise.
+// Pure. Values are put in verbatim, as Azure ML does: nothing is quoted, and the command then goes through a
+// shell, so a value with spaces becomes several words unless the command quotes the expression. {inputs.NAME}
+// without the dollar is the deprecated form of the same. `$[[ --flag ${{inputs.NAME}} ]]` is dropped whole
+// where NAME has no value, and stands without its brackets otherwise.
 #pragma once
 
 #include <functional>

@@ -20,18 +20,21 @@ void Fields::read(const Node& map, const std::string& where, const std::vector<F
   for (const Field& field : fields)
     if (field.elsewhere.empty() && !(field.ours && azureml_only_)) allowed.push_back(field.key);
   for (const Entry& entry : map.entries) {
-    const auto field = std::find_if(fields.begin(), fields.end(), [&](const Field& f) { return f.key == entry.key; });
+    const auto field =
+        std::find_if(fields.begin(), fields.end(), [&](const Field& f) { return f.key == entry.key; });
     const std::string name = where.empty() ? entry.key : where + "." + entry.key;
     if (field == fields.end()) {
       const std::string meant = nearest(entry.key, allowed);
-      report_.error(entry.place, "unknown key '" + shown(entry.key) + "'" + (where.empty() ? "" : " in " + where) +
-                                     (meant.empty() ? "" : "; did you mean '" + meant + "'?") +
-                                     (meant.empty() ? "; allowed here: " : " Allowed here: ") + join(allowed));
+      report_.error(entry.place,
+                    "unknown key '" + shown(entry.key) + "'" + (where.empty() ? "" : " in " + where) +
+                        (meant.empty() ? "" : "; did you mean '" + meant + "'?") +
+                        (meant.empty() ? "; allowed here: " : " Allowed here: ") + join(allowed));
     } else if (!field->elsewhere.empty()) {
       report_.error(entry.place, "'" + shown(name) + "' " + field->elsewhere);
     } else if (field->ours && azureml_only_) {
-      report_.error(entry.place, "'" + shown(name) + "' is Phalanx's own key, which Azure ML refuses; remove it from a file "
-                                                     "that has to run on both");
+      report_.error(entry.place, "'" + shown(name) +
+                                     "' is Phalanx's own key, which Azure ML refuses; remove it from a file "
+                                     "that has to run on both");
     } else {
       field->read(entry.value);
     }
@@ -102,7 +105,8 @@ Fields::Reader Fields::boolean(const std::string& name, bool& into) const {
   };
 }
 
-Fields::Reader Fields::choice(const std::string& name, std::vector<std::string> known, std::string& into) const {
+Fields::Reader Fields::choice(const std::string& name, std::vector<std::string> known,
+                              std::string& into) const {
   return [this, name, known = std::move(known), &into](const Node& node) {
     if (node.kind == Kind::null) return;
     for (const std::string& word : known)

@@ -1,7 +1,7 @@
 // fields.h - reading the keys of a mapping: one table of keys per mapping, one function per kind of value.
 //
-// Inner header of spec. A reader that meets a wrong value reports it and leaves its target as it was; null is the
-// same as absent.
+// Inner header of spec. A reader that meets a wrong value reports it and leaves its target as it was; null is
+// the same as absent.
 #pragma once
 
 #include <functional>
@@ -18,15 +18,17 @@ namespace phalanx::spec {
 struct Field {
   std::string key;
   std::function<void(const Node&)> read = {};
-  bool ours = false;           // Phalanx's own, not Azure ML's
-  std::string elsewhere = {};  // not empty: known to people, but not allowed here, and why; `read` is not called
+  bool ours = false;  // Phalanx's own, not Azure ML's
+  std::string elsewhere =
+      {};  // not empty: known to people, but not allowed here, and why; `read` is not called
 };
 
 class Fields {
  public:
   Fields(Report& report, bool azureml_only) : report_(report), azureml_only_(azureml_only) {}
 
-  // Calls the field of every key; unknown keys are errors. `where` names the mapping: "resources", "" for the top.
+  // Calls the field of every key; unknown keys are errors. `where` names the mapping: "resources", "" for the
+  // top.
   void read(const Node& map, const std::string& where, const std::vector<Field>& fields) const;
 
   using Reader = std::function<void(const Node&)>;
@@ -37,7 +39,9 @@ class Fields {
   // One of `known`, in any case of letters; `into` becomes the word as in `known`.
   Reader choice(const std::string& name, std::vector<std::string> known, std::string& into) const;
   Reader texts(const std::string& name, std::map<std::string, std::string>& into) const;
-  Reader any() const { return [](const Node&) {}; }
+  Reader any() const {
+    return [](const Node&) {};
+  }
 
   // A whole number >= least, '2' and 2.0 included; otherwise an error.
   std::optional<int> whole(const Node& node, const std::string& name, int least) const;

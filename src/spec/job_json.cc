@@ -9,7 +9,8 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::array kFrameworks = {std::pair(Framework::none, ""), std::pair(Framework::pytorch, "pytorch"),
-                                    std::pair(Framework::mpi, "mpi"), std::pair(Framework::tensorflow, "tensorflow"),
+                                    std::pair(Framework::mpi, "mpi"),
+                                    std::pair(Framework::tensorflow, "tensorflow"),
                                     std::pair(Framework::ray, "ray")};
 constexpr std::array kLaunches = {std::pair(Launch::process, "process"), std::pair(Launch::node, "node"),
                                   std::pair(Launch::head, "head")};
@@ -37,7 +38,9 @@ class Writer {
   void field(const char* key, const std::optional<int>& value) {
     if (value) out_[key] = *value;
   }
-  void field(const char* key, const std::vector<std::string>& value) { out_[key] = json::array(value.begin(), value.end()); }
+  void field(const char* key, const std::vector<std::string>& value) {
+    out_[key] = json::array(value.begin(), value.end());
+  }
   void field(const char* key, const std::map<std::string, std::string>& value) {
     json::object map;
     for (const auto& [name, text] : value) map[name] = text;
@@ -76,23 +79,37 @@ class Loader {
   static constexpr bool kWrites = false;
   Loader(const json::object& in, std::string& wrong) : in_(in), wrong_(wrong) {}
 
-  void field(const char* key, std::string& value) { read(key, &json::value::if_string, [&](const json::string& s) { value = s; }); }
-  void field(const char* key, bool& value) { read(key, &json::value::if_bool, [&](bool b) { value = b; }); }
-  void field(const char* key, int& value) { number(key, [&](int n) { value = n; }); }
-  void field(const char* key, std::optional<int>& value) { number(key, [&](int n) { value = n; }); }
-  void field(const char* key, json::object& value) { read(key, &json::value::if_object, [&](const json::object& o) { value = o; }); }
+  void field(const char* key, std::string& value) {
+    read(key, &json::value::if_string, [&](const json::string& s) { value = s; });
+  }
+  void field(const char* key, bool& value) {
+    read(key, &json::value::if_bool, [&](bool b) { value = b; });
+  }
+  void field(const char* key, int& value) {
+    number(key, [&](int n) { value = n; });
+  }
+  void field(const char* key, std::optional<int>& value) {
+    number(key, [&](int n) { value = n; });
+  }
+  void field(const char* key, json::object& value) {
+    read(key, &json::value::if_object, [&](const json::object& o) { value = o; });
+  }
   void field(const char* key, std::vector<std::string>& value) {
     read(key, &json::value::if_array, [&](const json::array& list) {
       for (const auto& item : list)
-        if (item.is_string()) value.emplace_back(item.as_string());
-        else note(key);
+        if (item.is_string())
+          value.emplace_back(item.as_string());
+        else
+          note(key);
     });
   }
   void field(const char* key, std::map<std::string, std::string>& value) {
     read(key, &json::value::if_object, [&](const json::object& map) {
       for (const auto& [name, item] : map)
-        if (item.is_string()) value[name] = item.as_string();
-        else note(key);
+        if (item.is_string())
+          value[name] = item.as_string();
+        else
+          note(key);
     });
   }
   template <class Enum, size_t N>

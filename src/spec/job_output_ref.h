@@ -1,4 +1,5 @@
-// job_output_ref.h - a path that names an output of another job: azureml://jobs/NAME/outputs/OUTPUT/paths/PATH.
+// job_output_ref.h - a path that names an output of another job:
+// azureml://jobs/NAME/outputs/OUTPUT/paths/PATH.
 //
 // Pure.
 #pragma once

@@ -55,7 +55,8 @@ void apply(Node& root, const std::string& set, const Place& place, Report& repor
   for (const std::string& key : keys) {
     if (key.empty()) return report.error(place, "has an empty key; write a.b=value");
     if (node->kind != Kind::map && node->kind != Kind::null)
-      return report.error(place, way + " is " + described(*node) + ", so nothing can be set in it; set " + way + " itself");
+      return report.error(
+          place, way + " is " + described(*node) + ", so nothing can be set in it; set " + way + " itself");
     node = &child(*node, key, place);
     way += (way.empty() ? "" : ".") + shown(key);
   }

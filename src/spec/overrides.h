@@ -1,7 +1,7 @@
 // overrides.h - "--set a.b=value", laid over the tree of a job file before it is checked.
 //
-// Inner header of spec; pure. A value is read as the YAML scalar it looks like, or as a list or mapping in brackets,
-// or as text in quotes; anything else is text. Missing mappings on the way are made.
+// Inner header of spec; pure. A value is read as the YAML scalar it looks like, or as a list or mapping in
+// brackets, or as text in quotes; anything else is text. Missing mappings on the way are made.
 #pragma once
 
 #include <string>

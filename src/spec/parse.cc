@@ -11,11 +11,15 @@ namespace phalanx::spec {
 namespace {
 
 // The file's own problems end the reading; what is wrong in the tree is all collected.
-std::optional<Parsed> read_text(std::string_view text, const std::string& base_folder, const Options& options, Report& report) {
+std::optional<Parsed> read_text(std::string_view text, const std::string& base_folder, const Options& options,
+                                Report& report) {
   Node root = parse_yaml(text, report);
   if (root.kind != Kind::map) {
-    if (!report.failed() && root.kind == Kind::null) report.error({}, "is empty; a job file needs at least 'command' and 'environment'");
-    if (!report.failed()) report.error(root.place, "the file is " + described(root) + "; a job file is a mapping, such as command: python train.py");
+    if (!report.failed() && root.kind == Kind::null)
+      report.error({}, "is empty; a job file needs at least 'command' and 'environment'");
+    if (!report.failed())
+      report.error(root.place, "the file is " + described(root) +
+                                   "; a job file is a mapping, such as command: python train.py");
     return {};
   }
   apply_overrides(root, options.sets, report);
@@ -37,7 +41,8 @@ std::string folder_of(const std::string& path) {
 
 }  // namespace
 
-Outcome parse_text(std::string_view text, const std::string& file_name, const std::string& base_folder, const Options& options) {
+Outcome parse_text(std::string_view text, const std::string& file_name, const std::string& base_folder,
+                   const Options& options) {
   Report report(file_name, options.sets);
   Outcome outcome;
   outcome.parsed = read_text(text, base_folder, options, report);

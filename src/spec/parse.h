@@ -1,10 +1,10 @@
 // parse.h - a job file (YAML or JSON) to a JobSpec, or every problem in it.
 //
-// Pure but for the files a job file names (code, file: environments): nothing is started or changed. Values; any
-// thread. A text that fails gives all its errors, each with its place and what would be right. Contract: the
-// commandJob YAML of the Azure ML CLI v2 (azure-ai-ml 1.28), read as PyYAML reads it. Stricter on purpose: counts
-// that are zero, negative or fractional, undefined outputs, sizes and names that the service refuses later.
-// Phalanx's own keys: isolation, stop_grace, priority, oversubscribe, distribution.launch.
+// Pure but for the files a job file names (code, file: environments): nothing is started or changed. Values;
+// any thread. A text that fails gives all its errors, each with its place and what would be right. Contract:
+// the commandJob YAML of the Azure ML CLI v2 (azure-ai-ml 1.28), read as PyYAML reads it. Stricter on
+// purpose: counts that are zero, negative or fractional, undefined outputs, sizes and names that the service
+// refuses later. Phalanx's own keys: isolation, stop_grace, priority, oversubscribe, distribution.launch.
 #pragma once
 
 #include <map>
@@ -25,8 +25,8 @@ struct Options {
   bool check_files = true;        // look whether what `code` and `environment` name is there
 };
 
-// Where each value stands, by its path in the file: "command", "inputs.lr", "resources.instance_count"; the k-th
-// expression of the command is "command#k".
+// Where each value stands, by its path in the file: "command", "inputs.lr", "resources.instance_count"; the
+// k-th expression of the command is "command#k".
 using Places = std::map<std::string, Place>;
 
 struct Parsed {
@@ -34,7 +34,7 @@ struct Parsed {
   std::vector<Problem> warnings;
   boost::json::object given;  // the file as data, overrides and merge keys applied
   Places places;
-  std::string file;           // as it is named in messages
+  std::string file;  // as it is named in messages
 };
 
 struct Outcome {
@@ -57,9 +57,13 @@ Result<Parsed> load(const std::string& path, const Options& options = {});
 std::vector<Problem> check(const JobSpec& spec, const std::string& file = "", const Places& places = {});
 
 // At submission: local data inputs that are not there.
-std::vector<Problem> check_paths(const JobSpec& spec, const std::string& file = "", const Places& places = {});
+std::vector<Problem> check_paths(const JobSpec& spec, const std::string& file = "",
+                                 const Places& places = {});
 
-// True for a path on this machine: no URI, no azureml: name. `local_path` makes it absolute ("file:" is taken off).
+inline constexpr size_t kMaxCommand = 128 * 1024 - 1;  // bytes: what Linux takes as one argument of sh -c
+
+// True for a path on this machine: no URI, no azureml: name. `local_path` makes it absolute ("file:" is taken
+// off).
 bool is_local_path(std::string_view path);
 std::string local_path(const JobSpec& spec, std::string_view path);
 

@@ -1,5 +1,5 @@
-// Any bytes as a job file: no crash, no leak, no time without end; what is accepted goes through JSON unchanged.
-// Seeds: schema/valid and schema/invalid.
+// Any bytes as a job file: no crash, no leak, no time without end; what is accepted goes through JSON
+// unchanged. Seeds: schema/valid and schema/invalid.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -14,7 +14,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   Options options;
   options.check_files = false;
-  if (const size_t cut = text.find('\0'); cut != text.npos && cut < 100)  // what stands before a NUL is an override
+  if (const size_t cut = text.find('\0');
+      cut != text.npos && cut < 100)  // what stands before a NUL is an override
     options.sets.emplace_back(text.substr(0, cut));
   const size_t skip = options.sets.empty() ? 0 : options.sets[0].size() + 1;
   const Outcome outcome = parse_text(text.substr(skip), "fuzz.yml", "", options);

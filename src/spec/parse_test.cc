@@ -56,7 +56,9 @@ distribution:
 limits: {timeout: 900}
 queue_settings: {priority: High}
 )");
-  EXPECT_EQ(spec.command, "python train.py --epochs ${{inputs.epochs}} --lr ${{ inputs.lr }} --data ${{inputs.data}} --out ${{outputs.model}}");
+  EXPECT_EQ(spec.command,
+            "python train.py --epochs ${{inputs.epochs}} --lr ${{ inputs.lr }} --data ${{inputs.data}} --out "
+            "${{outputs.model}}");
   EXPECT_EQ(spec.inputs.at("epochs").value, "10");
   EXPECT_EQ(spec.inputs.at("lr").value, "1e-05");
   EXPECT_EQ(spec.inputs.at("shuffle").value, "True");
@@ -76,16 +78,18 @@ queue_settings: {priority: High}
   EXPECT_EQ(spec.priority, 100);
 }
 
-
 TEST(Parse, AllProblemsOfAFileAtOnce) {
-  EXPECT_EQ(problems(parse("comand: x\nenvironment: azureml:e@latest\nresources: {instance_count: 0}\ntags: {a: 1}\n")),
-            "job.yml:1:1: unknown key 'comand'; did you mean 'command'? Allowed here: type, command, code, environment, "
-            "environment_variables, inputs, outputs, distribution, resources, compute, limits, name, display_name, "
-            "experiment_name, description, tags, properties, services, identity, queue_settings, parent_job_name, "
-            "isolation, stop_grace, priority, oversubscribe\n"
-            "job.yml:1:1: 'command' is missing; add what to run, such as command: python train.py\n"
-            "job.yml:3:29: resources.instance_count is the number 0; it must be a whole number, 1 or more\n"
-            "job.yml:4:11: tags.a is the number 1; it must be text: put it in quotes ('1')\n");
+  EXPECT_EQ(
+      problems(
+          parse("comand: x\nenvironment: azureml:e@latest\nresources: {instance_count: 0}\ntags: {a: 1}\n")),
+      "job.yml:1:1: unknown key 'comand'; did you mean 'command'? Allowed here: type, command, code, "
+      "environment, "
+      "environment_variables, inputs, outputs, distribution, resources, compute, limits, name, display_name, "
+      "experiment_name, description, tags, properties, services, identity, queue_settings, parent_job_name, "
+      "isolation, stop_grace, priority, oversubscribe\n"
+      "job.yml:1:1: 'command' is missing; add what to run, such as command: python train.py\n"
+      "job.yml:3:29: resources.instance_count is the number 0; it must be a whole number, 1 or more\n"
+      "job.yml:4:11: tags.a is the number 1; it must be text: put it in quotes ('1')\n");
 }
 
 TEST(Parse, ManyProblemsAreCounted) {
@@ -97,7 +101,9 @@ TEST(Parse, ManyProblemsAreCounted) {
 }
 
 TEST(Parse, PlacesOfExpressionsInTheCommand) {
-  const std::string got = problems(parse("environment: azureml:e@latest\ncommand: |\n  echo ${{inputs.a}}\n  echo ${{inputs.a}} ${{ outputs.b }}\n"));
+  const std::string got =
+      problems(parse("environment: azureml:e@latest\ncommand: |\n  echo ${{inputs.a}}\n  echo ${{inputs.a}} "
+                     "${{ outputs.b }}\n"));
   EXPECT_NE(got.find("job.yml:3:8: the command names inputs.a"), std::string::npos) << got;
   EXPECT_NE(got.find("job.yml:4:8: the command names inputs.a"), std::string::npos) << got;
   EXPECT_NE(got.find("job.yml:4:22: the command names outputs.b"), std::string::npos) << got;
@@ -107,7 +113,8 @@ TEST(Parse, Warnings) {
   const struct {
     std::string text, warning;
   } cases[] = {
-      {"command: x {inputs.lr}\nenvironment: azureml:e@latest\ninputs: {lr: 1}\n", "job.yml:1:12: warning: {inputs.lr} is deprecated; write ${{inputs.lr}}"},
+      {"command: x {inputs.lr}\nenvironment: azureml:e@latest\ninputs: {lr: 1}\n",
+       "job.yml:1:12: warning: {inputs.lr} is deprecated; write ${{inputs.lr}}"},
       {"command: x ${{input.lr}}\nenvironment: azureml:e@latest\n", "did you mean inputs?"},
       {"command: x\nenvironment: env@latest\n", "write azureml:env@latest"},
       {"command: x\nenvironment: azureml:env\n", "names no version"},
@@ -115,15 +122,17 @@ TEST(Parse, Warnings) {
   for (const auto& c : cases) {
     const Outcome outcome = parse(c.text);
     EXPECT_TRUE(outcome) << problems(outcome);
-    EXPECT_NE(problems(outcome).find(c.warning), std::string::npos) << problems(outcome) << " not " << c.warning;
+    EXPECT_NE(problems(outcome).find(c.warning), std::string::npos)
+        << problems(outcome) << " not " << c.warning;
   }
 }
 
 TEST(Parse, Overrides) {
   const std::string base = kBase + "inputs: {lr: 0.1, data: {path: d}}\n";
-  const JobSpec spec = spec_of(base, {"inputs.lr=1e-5", "inputs.data.path=e", "inputs.new=yes", "resources.instance_count=2",
-                                      "distribution={type: pytorch, process_count_per_instance: 4}", "command=echo a: b # c",
-                                      "display_name=\"1\"", "tags.team=a", "description="});
+  const JobSpec spec =
+      spec_of(base, {"inputs.lr=1e-5", "inputs.data.path=e", "inputs.new=yes", "resources.instance_count=2",
+                     "distribution={type: pytorch, process_count_per_instance: 4}", "command=echo a: b # c",
+                     "display_name=\"1\"", "tags.team=a", "description="});
   EXPECT_EQ(spec.inputs.at("lr").value, "1e-5");
   EXPECT_EQ(spec.inputs.at("data").path, "e");
   EXPECT_EQ(spec.inputs.at("new").value, "True");
@@ -142,10 +151,13 @@ TEST(Parse, OverridesThatAreWrongNameThemselves) {
       {"inputs.lr", "--set inputs.lr: has no key and value; write key=value"},
       {"=3", "has no key and value"},
       {"inputs..lr=3", "has an empty key"},
-      {"inputs.lr.value=3", "--set inputs.lr.value=3: inputs.lr is the number 0.1, so nothing can be set in it"},
+      {"inputs.lr.value=3",
+       "--set inputs.lr.value=3: inputs.lr is the number 0.1, so nothing can be set in it"},
       {"environment.image=x", "environment is the text 'azureml:env@latest', so nothing can be set in it"},
-      {"resources.instance_count=none", "--set resources.instance_count=none: resources.instance_count is the text 'none'"},
-      {"resource.instance_count=2", "--set resource.instance_count=2: unknown key 'resource'; did you mean 'resources'?"},
+      {"resources.instance_count=none",
+       "--set resources.instance_count=none: resources.instance_count is the text 'none'"},
+      {"resource.instance_count=2",
+       "--set resource.instance_count=2: unknown key 'resource'; did you mean 'resources'?"},
       {"inputs.lr=[1, 2]", "--set inputs.lr=[1, 2]: inputs.lr is a list"},
       {"command=x ${{inputs.no}}", "--set command=x ${{inputs.no}}: the command names inputs.no"},
   };
@@ -158,7 +170,8 @@ TEST(Parse, OverridesThatAreWrongNameThemselves) {
 TEST(Parse, OnlyAzureMl) {
   Options options;
   options.azureml_only = true;
-  for (const char* text : {"isolation: auto\n", "stop_grace: 1\n", "priority: 1\n", "oversubscribe: true\n", "distribution: {launch: node}\n"}) {
+  for (const char* text : {"isolation: auto\n", "stop_grace: 1\n", "priority: 1\n", "oversubscribe: true\n",
+                           "distribution: {launch: node}\n"}) {
     EXPECT_TRUE(parse(kBase + text)) << text;
     const Outcome refused = parse_text(kBase + text, "job.yml", "", options);
     EXPECT_NE(problems(refused).find("is Phalanx's own key"), std::string::npos) << problems(refused);
@@ -166,7 +179,9 @@ TEST(Parse, OnlyAzureMl) {
 }
 
 TEST(Parse, OwnKeys) {
-  const JobSpec spec = spec_of(kBase + "isolation: Namespace\nstop_grace: 0.25\npriority: -7\noversubscribe: yes\nqueue_settings: {priority: low}\n");
+  const JobSpec spec = spec_of(kBase +
+                               "isolation: Namespace\nstop_grace: 0.25\npriority: -7\noversubscribe: "
+                               "yes\nqueue_settings: {priority: low}\n");
   EXPECT_EQ(spec.isolation, Isolation::pid_namespace);
   EXPECT_EQ(spec.stop_grace, std::chrono::milliseconds(250));
   EXPECT_EQ(spec.priority, -7);
@@ -206,7 +221,8 @@ tags: {a: b}
 }
 
 TEST(Parse, GivenIsTheFileAsData) {
-  const Outcome outcome = parse(kBase + "inputs: {a: 1, b: 1.5, c: yes, d: 2024-01-02, e: 99999999999999999999}\n", {"inputs.f=x"});
+  const Outcome outcome = parse(
+      kBase + "inputs: {a: 1, b: 1.5, c: yes, d: 2024-01-02, e: 99999999999999999999}\n", {"inputs.f=x"});
   ASSERT_TRUE(outcome) << problems(outcome);
   EXPECT_EQ(boost::json::serialize(outcome.parsed->given.at("inputs")),
             R"({"a":1,"b":1.5E0,"c":true,"d":"2024-01-02","e":"99999999999999999999","f":"x"})");
@@ -231,12 +247,15 @@ TEST(Check, LocalPaths) {
   spec.inputs["d"] = {false, "", "uri_file", "ro_mount", "https://x/y"};
   const auto found = check_paths(spec, "job.yml", {{"inputs.c.path", {7, 3, -1}}});
   ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(found[0].to_string(), "job.yml: inputs.b.path is a file, and the type is uri_folder; write type: uri_file");
+  EXPECT_EQ(found[0].to_string(),
+            "job.yml: inputs.b.path is a file, and the type is uri_folder; write type: uri_file");
   EXPECT_EQ(found[1].to_string().find("job.yml:7:3: inputs.c.path names 'nowhere', which is not there"), 0u);
 }
 
 TEST(Unsupported, BlockingAndNotices) {
-  JobSpec spec = spec_of(kBase + "distribution: {type: mpi}\ninputs: {d: {path: 'wasbs://x/y'}}\nservices: {s: {type: ssh}}\nidentity: {type: aml_token}\n");
+  JobSpec spec = spec_of(kBase +
+                         "distribution: {type: mpi}\ninputs: {d: {path: 'wasbs://x/y'}}\nservices: {s: "
+                         "{type: ssh}}\nidentity: {type: aml_token}\n");
   Unsupported got = unsupported(spec);
   ASSERT_EQ(got.blocking.size(), 2u);
   EXPECT_EQ(got.blocking[0].find("distribution type mpi is not done yet"), 0u);

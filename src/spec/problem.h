@@ -1,7 +1,7 @@
 // problem.h - what is wrong in a file a person wrote, and where.
 //
-// A Report collects every problem of one file, so that a person mends them in one go. Plain values, one thread.
-// Wording: what is wrong; what would be right.
+// A Report collects every problem of one file, so that a person mends them in one go. Plain values, one
+// thread. Wording: what is wrong; what would be right.
 #pragma once
 
 #include <initializer_list>

@@ -31,7 +31,8 @@ void Reader::read_inputs(const Node& node) {
   for (const Entry& entry : node.entries)
     if (good_key(entry, "inputs")) {
       if (entry.value.kind == Kind::null)
-        report_.error(entry.place, "inputs." + entry.key + " has no value; give it one, such as " + entry.key + ": 0.1");
+        report_.error(entry.place,
+                      "inputs." + entry.key + " has no value; give it one, such as " + entry.key + ": 0.1");
       else
         read_input(entry.value, entry.key);
     }
@@ -40,7 +41,9 @@ void Reader::read_inputs(const Node& node) {
 void Reader::read_input(const Node& node, const std::string& name) {
   const std::string where = "inputs." + name;
   Input& into = spec_.inputs[name];
-  if (node.kind == Kind::list) return fields_.wrong(node, where, "one value, or a mapping with type and path; Azure ML has no lists here");
+  if (node.kind == Kind::list)
+    return fields_.wrong(node, where,
+                         "one value, or a mapping with type and path; Azure ML has no lists here");
   if (node.kind != Kind::map) return void(into.value = node.text);
   const Node* value = node.find("value");
   if (!value) return read_data_input(node, name);
@@ -60,7 +63,8 @@ void Reader::read_data_input(const Node& node, const std::string& name) {
     const auto primitives = {"integer", "number", "string", "boolean"};
     if (std::find(primitives.begin(), primitives.end(), value.text) == primitives.end())
       return fields_.choice(where + ".type", data_types(), into.type)(value);
-    fields_.wrong(value, where + ".type", "a type of data; for a plain value write it alone, as " + name + ": 0.1");
+    fields_.wrong(value, where + ".type",
+                  "a type of data; for a plain value write it alone, as " + name + ": 0.1");
   };
   if (const Node* given = node.find("type")) type(*given);
   std::vector<std::string> modes = {"ro_mount", "download", "direct"};
@@ -81,7 +85,8 @@ void Reader::read_data_input(const Node& node, const std::string& name) {
   if (!path || path->kind == Kind::null || (path->kind == Kind::text && path->text.empty()))
     report_.error(path ? path->place : node.place, where + " has no path; add path: and a folder or file");
   if (!datastore.empty() && into.path.find("://") == std::string::npos)
-    into.path = "azureml://datastores/" + datastore.substr(datastore.starts_with("azureml:") ? 8 : 0) + "/paths/" + into.path;
+    into.path = "azureml://datastores/" + datastore.substr(datastore.starts_with("azureml:") ? 8 : 0) +
+                "/paths/" + into.path;
 }
 
 void Reader::read_outputs(const Node& node) {
@@ -94,12 +99,13 @@ void Reader::read_output(const Node& node, const std::string& name) {
   const std::string where = "outputs." + name;
   Output& into = spec_.outputs[name];
   if (!fields_.is_map(node, where, "{type: uri_folder}")) return;
-  fields_.read(node, where,
-               {{"type", fields_.choice(where + ".type", data_types(), into.type)},
-                {"mode", fields_.choice(where + ".mode", {"rw_mount", "mount", "upload", "direct"}, into.mode)},
-                {"path", fields_.text(where + ".path", into.path)},
-                {"name", fields_.text(where + ".name", into.name)},
-                {"version", fields_.scalar(where + ".version", into.version)}});
+  fields_.read(
+      node, where,
+      {{"type", fields_.choice(where + ".type", data_types(), into.type)},
+       {"mode", fields_.choice(where + ".mode", {"rw_mount", "mount", "upload", "direct"}, into.mode)},
+       {"path", fields_.text(where + ".path", into.path)},
+       {"name", fields_.text(where + ".name", into.name)},
+       {"version", fields_.scalar(where + ".version", into.version)}});
   if (into.mode == "mount") into.mode = "rw_mount";
 }
 

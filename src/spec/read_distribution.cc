@@ -19,7 +19,8 @@ std::string advice(const Node& type) {
   const std::string word = type.kind == Kind::text ? type.text : "";
   if (nearest(word, {"horovod"}) != "") return "Horovod runs under type: mpi";
   if (nearest(word, {"deepspeed"}) != "") return "DeepSpeed runs under type: pytorch, or mpi";
-  if (nearest(word, {"lightning", "accelerate", "torchrun", "torch", "ddp"}) != "") return "it runs under type: pytorch";
+  if (nearest(word, {"lightning", "accelerate", "torchrun", "torch", "ddp"}) != "")
+    return "it runs under type: pytorch";
   return "";
 }
 
@@ -32,7 +33,8 @@ void Reader::read_distribution(const Node& node) {
   const std::vector<std::string> types = {"pytorch", "mpi", "tensorflow", "ray"};
   const auto read_type = [&](const Node& value) {
     const std::string more = advice(value);
-    if (more.empty() || nearest(value.text, {"pytorch"}) == "pytorch") return fields_.choice("distribution.type", types, type)(value);
+    if (more.empty() || nearest(value.text, {"pytorch"}) == "pytorch")
+      return fields_.choice("distribution.type", types, type)(value);
     fields_.wrong(value, "distribution.type", "one of " + join(types) + "; " + more);
     type = "wrong";
   };
@@ -51,8 +53,14 @@ void Reader::read_distribution(const Node& node) {
       {"node_count", {}, false, nodes},
       {"instance_count", {}, false, nodes},
       {"nodes", {}, false, nodes},
-      {"process_count", {}, false, "is not a key here: the number of processes of each node is process_count_per_instance"},
-      {"process_count_per_node", {}, false, "is not a key here (it is the old SDK's): write process_count_per_instance"}};
+      {"process_count",
+       {},
+       false,
+       "is not a key here: the number of processes of each node is process_count_per_instance"},
+      {"process_count_per_node",
+       {},
+       false,
+       "is not a key here (it is the old SDK's): write process_count_per_instance"}};
   if (type == "pytorch" || type == "mpi" || type.empty())
     fields.push_back(count("process_count_per_instance", 1, into.process_count_per_instance));
   if (type == "tensorflow") {
@@ -77,7 +85,8 @@ void Reader::read_distribution(const Node& node) {
   }
   if (type == "wrong")  // which keys are right depends on it
     for (const Entry& entry : node.entries)
-      if (std::none_of(fields.begin(), fields.end(), [&](const Field& f) { return f.key == entry.key; })) fields.push_back({entry.key, fields_.any()});
+      if (std::none_of(fields.begin(), fields.end(), [&](const Field& f) { return f.key == entry.key; }))
+        fields.push_back({entry.key, fields_.any()});
   fields_.read(node, "distribution", fields);
   if (launch == "node") into.launch = Launch::node;
   if (launch == "head") into.launch = Launch::head;

@@ -1,4 +1,5 @@
-// Keys that name services of the platform: `services`, `identity`, `queue_settings`. Checked, and kept as given.
+// Keys that name services of the platform: `services`, `identity`, `queue_settings`. Checked, and kept as
+// given.
 #include <algorithm>
 
 #include "spec/reader.h"
@@ -19,15 +20,18 @@ void Reader::read_service(const Node& node, const std::string& name) {
   std::string type, unused;
   const Node* given = node.find("type");
   if (given) fields_.choice(name + ".type", types, type)(*given);
-  if (!given || given->kind == Kind::null) report_.error(node.place, name + " has no type; add one of " + join(types));
+  if (!given || given->kind == Kind::null)
+    report_.error(node.place, name + " has no type; add one of " + join(types));
   const auto properties = [&](const Node& value) { fields_.is_map(value, name + ".properties", ""); };
   std::vector<Field> fields = {{"type", fields_.any()},
                                {"port", fields_.count(name + ".port", 1, [](int) {})},
                                {"nodes", fields_.choice(name + ".nodes", {"all"}, unused)},
                                {"properties", properties}};
   const bool unknown = type.empty();
-  if (type == "ssh" || unknown) fields.push_back({"ssh_public_keys", fields_.text(name + ".ssh_public_keys", unused)});
-  if (type == "tensor_board" || unknown) fields.push_back({"log_dir", fields_.text(name + ".log_dir", unused)});
+  if (type == "ssh" || unknown)
+    fields.push_back({"ssh_public_keys", fields_.text(name + ".ssh_public_keys", unused)});
+  if (type == "tensor_board" || unknown)
+    fields.push_back({"log_dir", fields_.text(name + ".log_dir", unused)});
   fields_.read(node, name, fields);
 }
 
@@ -37,7 +41,8 @@ void Reader::read_identity(const Node& node) {
   std::string type, unused;
   const Node* given = node.find("type");
   if (given) fields_.choice("identity.type", types, type)(*given);
-  if (!given || given->kind == Kind::null) report_.error(node.place, "identity has no type; add one of " + join(types));
+  if (!given || given->kind == Kind::null)
+    report_.error(node.place, "identity has no type; add one of " + join(types));
   std::vector<Field> fields = {{"type", fields_.any()}};
   if (type.empty() || type.starts_with("managed"))
     for (const char* key : {"client_id", "object_id", "msi_resource_id"})
@@ -49,9 +54,11 @@ void Reader::read_identity(const Node& node) {
 void Reader::read_queue_settings(const Node& node) {
   if (!fields_.is_map(node, "queue_settings", "{priority: high}")) return;
   std::string unused, priority;
-  fields_.read(node, "queue_settings",
-               {{"job_tier", fields_.choice("queue_settings.job_tier", {"spot", "basic", "standard", "premium", "null"}, unused)},
-                {"priority", fields_.choice("queue_settings.priority", {"low", "medium", "high"}, priority)}});
+  fields_.read(
+      node, "queue_settings",
+      {{"job_tier",
+        fields_.choice("queue_settings.job_tier", {"spot", "basic", "standard", "premium", "null"}, unused)},
+       {"priority", fields_.choice("queue_settings.priority", {"low", "medium", "high"}, priority)}});
   spec_.queue_settings = to_json_object(node);
   if (own_priority_) return;
   if (priority == "low") spec_.priority = -100;

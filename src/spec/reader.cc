@@ -91,7 +91,8 @@ JobSpec Reader::read(const Node& root) {
   if (!given(top, "command"))
     report_.error(start_of(root), "'command' is missing; add what to run, such as command: python train.py");
   if (!given(top, "environment"))
-    report_.error(start_of(root), "'environment' is missing; add one, such as environment: " + std::string(kExampleEnvironment));
+    report_.error(start_of(root), "'environment' is missing; add one, such as environment: " +
+                                      std::string(kExampleEnvironment));
   return spec_;
 }
 
@@ -106,8 +107,10 @@ void Reader::note_places(const Node& map, const std::string& path) {
 
 void Reader::read_type(const Node& node) {
   if (node.kind == Kind::null || (node.kind == Kind::text && node.text == "command")) return;
-  const auto others = {"pipeline", "sweep", "spark", "parallel", "automl", "import", "data_transfer", "distillation", "finetuning"};
-  const bool other = node.kind == Kind::text && std::find(others.begin(), others.end(), node.text) != others.end();
+  const auto others = {"pipeline", "sweep",         "spark",        "parallel",  "automl",
+                       "import",   "data_transfer", "distillation", "finetuning"};
+  const bool other =
+      node.kind == Kind::text && std::find(others.begin(), others.end(), node.text) != others.end();
   report_.error(node.place, "type is " + described(node) + "; " +
                                 (other ? "only command jobs run here: write type: command, or leave it out"
                                        : "it must be 'command', in lower case, or be left out"));
@@ -116,36 +119,42 @@ void Reader::read_type(const Node& node) {
 void Reader::read_command(const Node& node) {
   fields_.text("command", spec_.command)(node);
   if (node.kind != Kind::text) return;
-  constexpr size_t kMaxArgument = 128 * 1024 - 1;  // what Linux takes as one argument of sh -c
-  if (std::none_of(node.text.begin(), node.text.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }))
-    return report_.error(node.place, "command has nothing to run; write what to run, such as python train.py");
-  if (node.text.size() > kMaxArgument)
-    return report_.error(node.place, "command is " + std::to_string(node.text.size()) +
-                                         " bytes long, and Linux takes 131,071; put it in a script in 'code'");
+  if (std::none_of(node.text.begin(), node.text.end(),
+                   [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }))
+    return report_.error(node.place,
+                         "command has nothing to run; write what to run, such as python train.py");
+  if (node.text.size() > kMaxCommand)
+    return report_.error(node.place,
+                         "command is " + std::to_string(node.text.size()) +
+                             " bytes long, and Linux takes 131,071; put it in a script in 'code'");
   size_t k = 0;
   for (const Expression& e : find_expressions(node.text)) {
     const std::string_view raw = std::string_view(node.text).substr(e.at, e.length);
     size_t earlier = 0;
     for (size_t at = node.text.find(raw); at < e.at; at = node.text.find(raw, at + 1)) ++earlier;
     places_["command#" + std::to_string(k++)] = find_in(source_, node.place, node.end, raw, earlier);
-    if (k >= 1000) break;  // past this the place of the command serves
+    if (k >= 50) break;  // past this the place of the command serves
   }
 }
 
 void Reader::read_name(const Node& node) {
   fields_.text("name", spec_.name)(node);
-  const auto good = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.'; };
+  const auto good = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.';
+  };
   if (node.kind != Kind::text) return;
   if (node.text.empty() || node.text.size() > 255 || !std::all_of(node.text.begin(), node.text.end(), good) ||
       !std::isalnum(static_cast<unsigned char>(node.text[0])))
-    report_.error(node.place, "name is '" + shown(node.text) + "'; a job name has letters, digits, '-', '_' and '.', starts with "
-                              "a letter or digit, and is at most 255 long");
+    report_.error(node.place, "name is '" + shown(node.text) +
+                                  "'; a job name has letters, digits, '-', '_' and '.', starts with "
+                                  "a letter or digit, and is at most 255 long");
 }
 
 void Reader::read_code(const Node& node) {
   fields_.text("code", spec_.code)(node);
   if (node.kind != Kind::text) return;
-  if (node.text.empty()) return report_.error(node.place, "code is empty; name a folder, or leave the key out");
+  if (node.text.empty())
+    return report_.error(node.place, "code is empty; name a folder, or leave the key out");
   if (node.text.starts_with("git+"))
     return report_.error(node.place, "code from git is not done; check it out and name the folder");
   must_exist(node, "code");
@@ -154,11 +163,15 @@ void Reader::read_code(const Node& node) {
 void Reader::read_environment_variables(const Node& node) {
   if (!fields_.is_map(node, "environment_variables", "{EPOCHS: 10}")) return;
   for (const Entry& entry : node.entries) {
-    if (entry.key.empty() || entry.key.find('=') != std::string::npos || entry.key.find('\0') != std::string::npos) {
-      report_.error(entry.place, "'" + shown(entry.key) + "' cannot be the name of a variable; a name is not empty and has no '='");
+    if (entry.key.empty() || entry.key.find('=') != std::string::npos ||
+        entry.key.find('\0') != std::string::npos) {
+      report_.error(
+          entry.place,
+          "'" + shown(entry.key) + "' cannot be the name of a variable; a name is not empty and has no '='");
       continue;
     }
-    fields_.scalar("environment_variables." + shown(entry.key), spec_.environment_variables[entry.key])(entry.value);
+    fields_.scalar("environment_variables." + shown(entry.key),
+                   spec_.environment_variables[entry.key])(entry.value);
   }
 }
 
@@ -168,23 +181,28 @@ void Reader::read_resources(const Node& node) {
   const auto shm = [&](const Node& value) {
     fields_.text("resources.shm_size", into.shm_size)(value);
     const std::string& text = value.text;
-    const bool good = text.size() > 1 && text.size() < 20 && std::string("bBkKmMgG").find(text.back()) != std::string::npos &&
+    const bool good = text.size() > 1 && text.size() < 20 &&
+                      std::string("bBkKmMgG").find(text.back()) != std::string::npos &&
                       text.find_first_not_of("0123456789") == text.size() - 1;
-    if (value.kind == Kind::text && !good) fields_.wrong(value, "resources.shm_size", "a number and b, k, m or g, such as 8g");
+    if (value.kind == Kind::text && !good)
+      fields_.wrong(value, "resources.shm_size", "a number and b, k, m or g, such as 8g");
   };
   const auto properties = [&](const Node& value) {
     if (fields_.is_map(value, "resources.properties", "")) into.other["properties"] = to_json_object(value);
   };
-  const std::string slurm = "is not a key of a job file; nodes are resources.instance_count, and processes of a node "
-                            "are distribution.process_count_per_instance";
+  const std::string slurm =
+      "is not a key of a job file; nodes are resources.instance_count, and processes of a node "
+      "are distribution.process_count_per_instance";
   fields_.read(node, "resources",
-               {{"instance_count", fields_.count("resources.instance_count", 1, [&](int n) { into.instance_count = n; })},
+               {{"instance_count",
+                 fields_.count("resources.instance_count", 1, [&](int n) { into.instance_count = n; })},
                 {"instance_type", fields_.text("resources.instance_type", into.instance_type)},
                 {"shm_size", shm},
                 {"docker_args", [this](const Node& value) { read_docker_args(value); }},
                 {"properties", properties},
                 {"locations", [this](const Node& value) { read_locations(value); }},
-                {"max_instance_count", fields_.count("resources.max_instance_count", 1, [&](int n) { into.other["max_instance_count"] = n; })},
+                {"max_instance_count", fields_.count("resources.max_instance_count", 1,
+                                                     [&](int n) { into.other["max_instance_count"] = n; })},
                 {"node_count", {}, false, slurm},
                 {"nodes", {}, false, slurm},
                 {"gpus", {}, false, slurm}});
@@ -193,7 +211,8 @@ void Reader::read_resources(const Node& node) {
 void Reader::read_docker_args(const Node& node) {
   const auto text = [](const Node& item) { return item.kind == Kind::text; };
   if (node.kind == Kind::null) return;
-  if (node.kind != Kind::text && !(node.kind == Kind::list && std::all_of(node.items.begin(), node.items.end(), text)))
+  if (node.kind != Kind::text &&
+      !(node.kind == Kind::list && std::all_of(node.items.begin(), node.items.end(), text)))
     return fields_.wrong(node, "resources.docker_args", "a text or a list of texts");
   spec_.resources.other["docker_args"] = to_json_value(node);
 }
@@ -219,15 +238,18 @@ void Reader::read_limits(const Node& node) {
 void Reader::read_stop_grace(const Node& node) {
   if (node.kind == Kind::null) return;
   const auto seconds = fields_.number(node);
-  if (!seconds || !(*seconds >= 0) || *seconds > 3600) return fields_.wrong(node, "stop_grace", "a number of seconds from 0 to 3600");
+  if (!seconds || !(*seconds >= 0) || *seconds > 3600)
+    return fields_.wrong(node, "stop_grace", "a number of seconds from 0 to 3600");
   spec_.stop_grace = std::chrono::milliseconds(static_cast<int64_t>(*seconds * 1000 + 0.5));
 }
 
 void Reader::read_priority(const Node& node) {
   if (node.kind == Kind::null) return;
   const auto value = fields_.number(node);
-  if (!value || *value != static_cast<double>(static_cast<int>(std::clamp(*value, -2000.0, 2000.0))) || *value < -1000 || *value > 1000)
-    return fields_.wrong(node, "priority", "a whole number from -1000 to 1000 (0 is usual, higher goes first)");
+  if (!value || *value != static_cast<double>(static_cast<int>(std::clamp(*value, -2000.0, 2000.0))) ||
+      *value < -1000 || *value > 1000)
+    return fields_.wrong(node, "priority",
+                         "a whole number from -1000 to 1000 (0 is usual, higher goes first)");
   spec_.priority = static_cast<int>(*value);
   own_priority_ = true;
 }

@@ -1,7 +1,7 @@
 // reader.h - the tree of a job file to a JobSpec.
 //
-// Inner header of spec. One method per key that is more than one value; reader.cc has the tables. Reports problems
-// and goes on; what it returns counts only where nothing was reported.
+// Inner header of spec. One method per key that is more than one value; reader.cc has the tables. Reports
+// problems and goes on; what it returns counts only where nothing was reported.
 #pragma once
 
 #include <string>

@@ -18,15 +18,19 @@ Place place_of(const Places& places, std::string path) {
   }
 }
 
-std::string text_of(Launch launch) { return launch == Launch::node ? "node" : launch == Launch::head ? "head" : "process"; }
+std::string text_of(Launch launch) {
+  return launch == Launch::node ? "node" : launch == Launch::head ? "head" : "process";
+}
 
 void check_nodes(const JobSpec& spec, const Places& places, Report& report) {
   const Distribution& d = spec.distribution;
   if (spec.resources.instance_count > 1 && d.framework == Framework::none && d.launch == Launch::process)
-    report.error(place_of(places, "resources.instance_count"),
-                 "resources.instance_count is " + std::to_string(spec.resources.instance_count) +
-                     ", but nothing says how the nodes work together; add distribution: {type: pytorch} (or mpi, "
-                     "tensorflow), or distribution: {launch: node} for a command that starts its own workers on each node");
+    report.error(
+        place_of(places, "resources.instance_count"),
+        "resources.instance_count is " + std::to_string(spec.resources.instance_count) +
+            ", but nothing says how the nodes work together; add distribution: {type: pytorch} (or mpi, "
+            "tensorflow), or distribution: {launch: node} for a command that starts its own workers on each "
+            "node");
 }
 
 void check_launch(const JobSpec& spec, const Places& places, Report& report) {
@@ -34,8 +38,10 @@ void check_launch(const JobSpec& spec, const Places& places, Report& report) {
   if (d.launch == Launch::process) return;
   if (d.process_count_per_instance)
     report.error(place_of(places, "distribution.process_count_per_instance"),
-                 "distribution.process_count_per_instance does not go with launch: " + text_of(d.launch) + ", which starts the command " +
-                     (d.launch == Launch::node ? "once on each node" : "once, on the first node") + "; remove one of the two");
+                 "distribution.process_count_per_instance does not go with launch: " + text_of(d.launch) +
+                     ", which starts the command " +
+                     (d.launch == Launch::node ? "once on each node" : "once, on the first node") +
+                     "; remove one of the two");
   if (d.framework == Framework::tensorflow || d.framework == Framework::ray)
     report.error(place_of(places, "distribution.launch"),
                  "distribution.launch: " + text_of(d.launch) + " does not go with type: " +
@@ -47,29 +53,35 @@ void check_workers(const JobSpec& spec, const Places& places, Report& report) {
   if (d.framework != Framework::tensorflow || !d.worker_count) return;
   const int tasks = *d.worker_count + d.parameter_server_count.value_or(0);
   if (tasks < spec.resources.instance_count)
-    report.error(place_of(places, "distribution.worker_count"),
-                 "distribution has " + std::to_string(tasks) + " tasks for " + std::to_string(spec.resources.instance_count) +
-                     " nodes, so some would stand idle; raise worker_count or lower resources.instance_count");
+    report.error(
+        place_of(places, "distribution.worker_count"),
+        "distribution has " + std::to_string(tasks) + " tasks for " +
+            std::to_string(spec.resources.instance_count) +
+            " nodes, so some would stand idle; raise worker_count or lower resources.instance_count");
 }
 
 bool is_identity(const std::string& name) {
-  constexpr const char* kNames[] = {"RANK",       "LOCAL_RANK",       "NODE_RANK", "WORLD_SIZE",      "LOCAL_WORLD_SIZE",
-                                    "GROUP_RANK", "GROUP_WORLD_SIZE", "ROLE_RANK", "ROLE_WORLD_SIZE", "TORCHELASTIC_RUN_ID",
-                                    "TF_CONFIG",  "MASTER_ADDR",      "MASTER_PORT"};
+  constexpr const char* kNames[] = {
+      "RANK",       "LOCAL_RANK",       "NODE_RANK",  "WORLD_SIZE",      "LOCAL_WORLD_SIZE",
+      "GROUP_RANK", "GROUP_WORLD_SIZE", "ROLE_RANK",  "ROLE_WORLD_SIZE", "TORCHELASTIC_RUN_ID",
+      "TF_CONFIG",  "MASTER_ADDR",      "MASTER_PORT"};
   constexpr const char* kPrefixes[] = {"OMPI_COMM_WORLD_", "PMI_", "PMIX_"};
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) ||
-         std::any_of(std::begin(kPrefixes), std::end(kPrefixes), [&](const char* prefix) { return name.starts_with(prefix); });
+         std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
+                     [&](const char* prefix) { return name.starts_with(prefix); });
 }
 
-// Who a process is, is said by Phalanx alone. A job without distribution on one node has no such variables, so
-// there its own are its own business.
+// Who a process is, is said by Phalanx alone. A job without distribution on one node has no such variables,
+// so there its own are its own business.
 void check_identity(const JobSpec& spec, const Places& places, Report& report) {
   const Distribution& d = spec.distribution;
-  if (d.framework == Framework::none && d.launch == Launch::process && spec.resources.instance_count == 1) return;
+  if (d.framework == Framework::none && d.launch == Launch::process && spec.resources.instance_count == 1)
+    return;
   for (const auto& [name, value] : spec.environment_variables)
     if (is_identity(name))
       report.error(place_of(places, "environment_variables." + name),
-                   "environment_variables." + name + " says which process this is, and differs from process to process; remove it: " +
+                   "environment_variables." + name +
+                       " says which process this is, and differs from process to process; remove it: " +
                        "Phalanx sets what the framework needs");
 }
 
@@ -87,29 +99,38 @@ std::string what_is_wrong(const Expression& e, const JobSpec& spec) {
   const std::string name = shown(e.name);
   if (!e.closed) return "'${{' without '}}'; write ${{inputs.NAME}}";
   if (e.kind == "inputs" && spec.inputs.count(e.name) == 0 && !e.optional)
-    return "the command names inputs." + name + ", which is not defined; " + known(spec.inputs, "inputs", name);
+    return "the command names inputs." + name + ", which is not defined; " +
+           known(spec.inputs, "inputs", name);
   if (e.kind == "outputs" && spec.outputs.count(e.name) == 0 && !e.optional)
-    return "the command names outputs." + name + ", which is not defined; " + known(spec.outputs, "outputs", name);
+    return "the command names outputs." + name + ", which is not defined; " +
+           known(spec.outputs, "outputs", name);
   if (e.kind == "search_space")
-    return "search_space." + name + " belongs to sweep jobs, and this is a command job; use an input: inputs." + name;
-  if (e.kind == "parent") return "parent." + name + " belongs to pipelines, and this is a command job; use an input";
+    return "search_space." + name +
+           " belongs to sweep jobs, and this is a command job; use an input: inputs." + name;
+  if (e.kind == "parent")
+    return "parent." + name + " belongs to pipelines, and this is a command job; use an input";
   return "";
 }
 
 void check_command(const JobSpec& spec, const Places& places, Report& report) {
-  size_t k = 0;
+  if (spec.command.size() > kMaxCommand) return;  // refused as such
+  size_t k = 0, wrong_ones = 0;
   for (const Expression& e : find_expressions(spec.command)) {
+    if (wrong_ones > Report::kMaxErrors) return;
     const auto exact = places.find("command#" + std::to_string(k++));
     const Place place = exact != places.end() ? exact->second : place_of(places, "command");
     const std::string wrong = what_is_wrong(e, spec);
     if (!wrong.empty()) {
+      ++wrong_ones;
       report.error(place, wrong);
     } else if (e.kind.empty()) {
       const std::string meant = nearest(e.name.substr(0, e.name.find('.')), {"inputs", "outputs"});
-      report.warning(place, "${{" + shown(e.name) + "}} is no expression of a command job and goes to the shell as it stands" +
+      report.warning(place, "${{" + shown(e.name) +
+                                "}} is no expression of a command job and goes to the shell as it stands" +
                                 (meant.empty() ? "" : "; did you mean " + meant + "?"));
     } else if (e.deprecated) {
-      report.warning(place, "{" + e.kind + "." + e.name + "} is deprecated; write ${{" + e.kind + "." + e.name + "}}");
+      report.warning(
+          place, "{" + e.kind + "." + e.name + "} is deprecated; write ${{" + e.kind + "." + e.name + "}}");
     }
   }
 }
@@ -133,13 +154,17 @@ std::vector<Problem> check(const JobSpec& spec, const std::string& file, const P
 }
 
 bool is_local_path(std::string_view path) {
-  if (path.starts_with("azureml:") || path.starts_with("git+") || path.starts_with("runs:/") || path.starts_with("/subscriptions/")) return false;
+  if (path.starts_with("azureml:") || path.starts_with("git+") || path.starts_with("runs:/") ||
+      path.starts_with("/subscriptions/"))
+    return false;
   return path.starts_with("file:") || path.find("://") == path.npos;
 }
 
 std::string local_path(const JobSpec& spec, std::string_view path) {
-  if (path.starts_with("file://")) path.remove_prefix(7);
-  else if (path.starts_with("file:")) path.remove_prefix(5);
+  if (path.starts_with("file://"))
+    path.remove_prefix(7);
+  else if (path.starts_with("file:"))
+    path.remove_prefix(5);
   return absolute(std::string(path), spec.base_folder);
 }
 
@@ -150,7 +175,8 @@ std::vector<Problem> check_paths(const JobSpec& spec, const std::string& file, c
     const std::string path = local_path(spec, input.path), where = "inputs." + name + ".path";
     const Place place = place_of(places, where);
     if (!exists(path)) {
-      report.error(place, where + " names '" + shown(input.path, 200) + "', which is not there (" + path + ")");
+      report.error(place,
+                   where + " names '" + shown(input.path, 200) + "', which is not there (" + path + ")");
     } else if (input.type == "uri_folder" && !is_folder(path)) {
       report.error(place, where + " is a file, and the type is uri_folder; write type: uri_file");
     } else if (input.type == "uri_file" && is_folder(path)) {

@@ -4,8 +4,8 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <cstdio>
+#include <cstdlib>
 #include <initializer_list>
 #include <vector>
 
@@ -56,8 +56,8 @@ bool any_of(std::string_view text, std::initializer_list<std::string_view> words
 bool is_null(std::string_view text) { return any_of(text, {"", "~", "null", "Null", "NULL"}); }
 
 bool is_bool(std::string_view text) {
-  return any_of(text, {"yes", "Yes", "YES", "no",    "No",    "NO",    "true", "True", "TRUE",
-                       "on",  "On",  "ON",  "false", "False", "FALSE", "off",  "Off",  "OFF"});
+  return any_of(text, {"yes", "Yes", "YES", "no", "No", "NO", "true", "True", "TRUE", "on", "On", "ON",
+                       "false", "False", "FALSE", "off", "Off", "OFF"});
 }
 
 // (?::[0-5]?[0-9])+
@@ -65,7 +65,8 @@ bool sexagesimal_tail(Cursor& at) {
   size_t groups = 0;
   while (at.one(":")) {
     const std::string_view left = at.rest();
-    const bool two = left.size() > 1 && left[0] <= '5' && left[0] >= '0' && kDigits.find(left[1]) != left.npos;
+    const bool two =
+        left.size() > 1 && left[0] <= '5' && left[0] >= '0' && kDigits.find(left[1]) != left.npos;
     if (!at.times(kDigits, 1, two ? 2 : 1)) return false;
     ++groups;
   }
@@ -205,7 +206,8 @@ double to_double(const std::string& text) { return std::strtod(text.c_str(), nul
 
 Scalar make_float(std::string_view written) {
   std::string text = without_bars(written);
-  std::transform(text.begin(), text.end(), text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; });
   const double sign = text.starts_with('-') ? -1.0 : 1.0;
   if (text.starts_with('-') || text.starts_with('+')) text.erase(0, 1);
   if (text == ".inf") return {Kind::real, sign < 0 ? "-inf" : "inf", ""};
@@ -275,8 +277,8 @@ int days_in(int year, int month) {
 
 Scalar make_timestamp(std::string_view written) {
   const Moment m = read_moment(written);
-  if (m.year < 1 || m.month < 1 || m.month > 12 || m.day < 1 || m.day > days_in(m.year, m.month) || m.hour > 23 ||
-      m.minute > 59 || m.second > 59 || std::abs(m.zone_minutes) >= 24 * 60)
+  if (m.year < 1 || m.month < 1 || m.month > 12 || m.day < 1 || m.day > days_in(m.year, m.month) ||
+      m.hour > 23 || m.minute > 59 || m.second > 59 || std::abs(m.zone_minutes) >= 24 * 60)
     return {Kind::timestamp, "", "a date that does not exist"};
   char buffer[64];
   std::snprintf(buffer, sizeof buffer, "%04d-%02d-%02d", m.year, m.month, m.day);
@@ -294,7 +296,9 @@ Scalar make_timestamp(std::string_view written) {
 }
 
 Scalar make_bool(std::string_view written) {
-  return {Kind::boolean, any_of(written, {"yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"}) ? "True" : "False", ""};
+  return {Kind::boolean,
+          any_of(written, {"yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"}) ? "True" : "False",
+          ""};
 }
 
 }  // namespace
@@ -331,7 +335,8 @@ Scalar resolve_plain(std::string_view written) {
 Scalar construct(Kind kind, std::string_view written) {
   const std::string text(written.substr(0, 40));
   switch (kind) {
-    case Kind::null: return {Kind::null, "", ""};
+    case Kind::null:
+      return {Kind::null, "", ""};
     case Kind::boolean:
       if (is_bool(written)) return make_bool(written);
       return {kind, "", "'" + text + "', which is no boolean"};
@@ -340,13 +345,15 @@ Scalar construct(Kind kind, std::string_view written) {
       return {kind, "", "'" + text + "', which is no integer"};
     case Kind::real:
       if (is_float(written)) return make_float(written);
-      if (const Scalar whole = is_int(written) ? make_int(written) : Scalar{Kind::text, "", "no"}; whole.error.empty())
+      if (const Scalar whole = is_int(written) ? make_int(written) : Scalar{Kind::text, "", "no"};
+          whole.error.empty())
         return {kind, python_float(to_double(whole.text)), ""};
       return {kind, "", "'" + text + "', which is no number"};
     case Kind::timestamp:
       if (is_timestamp(written)) return make_timestamp(written);
       return {kind, "", "'" + text + "', which is no date"};
-    default: return {Kind::text, std::string(written), ""};
+    default:
+      return {Kind::text, std::string(written), ""};
   }
 }
 

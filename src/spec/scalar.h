@@ -1,9 +1,9 @@
 // scalar.h - what a YAML scalar means, as PyYAML's safe_load has it (YAML 1.1), and its Python str().
 //
-// Pure. Azure ML reads job files with PyYAML and turns values to text with str(), so `yes` is "True", 1.0 is "1.0",
-// 0.00001 is "1e-05" and `1e-5` is the text "1e-5". Contract: PyYAML 6 resolver.py and constructor.py; the table
-// testdata/scalars.json was made with it (testdata/make_scalars.py). One difference: a value `=` or `<<`, which
-// PyYAML cannot construct, is text here.
+// Pure. Azure ML reads job files with PyYAML and turns values to text with str(), so `yes` is "True", 1.0 is
+// "1.0", 0.00001 is "1e-05" and `1e-5` is the text "1e-5". Contract: PyYAML 6 resolver.py and constructor.py;
+// the table testdata/scalars.json was made with it (testdata/make_scalars.py). One difference: a value `=` or
+// `<<`, which PyYAML cannot construct, is text here.
 #pragma once
 
 #include <string>

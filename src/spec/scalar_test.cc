@@ -20,7 +20,8 @@ TEST(Scalar, AgreesWithPyYaml) {
   const auto rows = boost::json::parse(*text).as_array();
   ASSERT_GT(rows.size(), 200u);
   for (const auto& row : rows) {
-    const std::string written(row.at(0).as_string()), kind(row.at(1).as_string()), value(row.at(2).as_string());
+    const std::string written(row.at(0).as_string()), kind(row.at(1).as_string()),
+        value(row.at(2).as_string());
     const Scalar got = resolve_plain(written);
     if (kind == "error") {
       EXPECT_FALSE(got.error.empty()) << written << " is " << name(got.kind) << " " << got.text;

@@ -44,7 +44,8 @@ TEST(Schema, InvalidExamplesSayWhatTheyExpect) {
     const std::string expect = text.substr(prefix.size(), text.find('\n') - prefix.size());
     const Outcome outcome = parse_file(path);
     EXPECT_FALSE(outcome) << path << " is accepted";
-    EXPECT_NE(all(outcome).find(expect), std::string::npos) << "expected: " << expect << "\ngot:\n" << all(outcome);
+    EXPECT_NE(all(outcome).find(expect), std::string::npos) << "expected: " << expect << "\ngot:\n"
+                                                            << all(outcome);
   }
 }
 

@@ -30,14 +30,21 @@ boost::json::object to_json_object(const Node& map) {
 
 boost::json::value to_json_value(const Node& node) {
   switch (node.kind) {
-    case Kind::null: return nullptr;
-    case Kind::boolean: return node.text == "True";
-    case Kind::integer: return integer(node.text);
-    case Kind::real: return real(node.text);
+    case Kind::null:
+      return nullptr;
+    case Kind::boolean:
+      return node.text == "True";
+    case Kind::integer:
+      return integer(node.text);
+    case Kind::real:
+      return real(node.text);
     case Kind::text:
-    case Kind::timestamp: return boost::json::string(node.text);
-    case Kind::map: return to_json_object(node);
-    case Kind::list: break;
+    case Kind::timestamp:
+      return boost::json::string(node.text);
+    case Kind::map:
+      return to_json_object(node);
+    case Kind::list:
+      break;
   }
   boost::json::array out;
   for (const Node& item : node.items) out.push_back(to_json_value(item));

@@ -87,7 +87,9 @@ class Builder {
     report_.error(place, std::move(text));
     done_ = true;
   }
-  bool key_expected() const { return !open_.empty() && open_.back().node.kind == Kind::map && !open_.back().has_key; }
+  bool key_expected() const {
+    return !open_.empty() && open_.back().node.kind == Kind::map && !open_.back().has_key;
+  }
 
   void step();
   void fail_syntax();
@@ -119,23 +121,30 @@ void Builder::step() {
   if (yaml_parser_parse(&parser_, &event.raw) == 0) return fail_syntax();
   const auto& data = event.raw.data;
   switch (event.raw.type) {
-    case YAML_DOCUMENT_START_EVENT: return start_document(event);
-    case YAML_SCALAR_EVENT: return scalar(event);
-    case YAML_ALIAS_EVENT: return alias(event);
+    case YAML_DOCUMENT_START_EVENT:
+      return start_document(event);
+    case YAML_SCALAR_EVENT:
+      return scalar(event);
+    case YAML_ALIAS_EVENT:
+      return alias(event);
     case YAML_SEQUENCE_START_EVENT:
       return open(event, Kind::list, view(data.sequence_start.anchor), view(data.sequence_start.tag));
     case YAML_MAPPING_START_EVENT:
       return open(event, Kind::map, view(data.mapping_start.anchor), view(data.mapping_start.tag));
     case YAML_SEQUENCE_END_EVENT:
-    case YAML_MAPPING_END_EVENT: return close(event);
-    case YAML_STREAM_END_EVENT: return end_stream();
-    default: return;
+    case YAML_MAPPING_END_EVENT:
+      return close(event);
+    case YAML_STREAM_END_EVENT:
+      return end_stream();
+    default:
+      return;
   }
 }
 
 void Builder::fail_syntax() {
   if (parser_.error == YAML_READER_ERROR || !parser_.problem) return fail({}, "cannot be read as text");
-  SyntaxError error{parser_.problem, parser_.context ? parser_.context : "", place_of(parser_.problem_mark), {}};
+  SyntaxError error{
+      parser_.problem, parser_.context ? parser_.context : "", place_of(parser_.problem_mark), {}};
   if (parser_.context) error.context_place = place_of(parser_.context_mark);
   Cure cure = explain(text_, error);
   fail(cure.place, std::move(cure.text));
@@ -155,7 +164,9 @@ bool Builder::spend(const Size& size, const Place& place) {
   nodes_ += size.nodes;
   bytes_ += size.bytes;
   if (nodes_ > kMaxYamlNodes || bytes_ > kMaxYamlText) {
-    fail(place, "the file grows past 100,000 values or 16 MiB (aliases count as what they stand for); make it smaller");
+    fail(place,
+         "the file grows past 100,000 values or 16 MiB (aliases count as what they stand for); make it "
+         "smaller");
     return false;
   }
   if (open_.size() + size.depth > kMaxYamlDepth) {
@@ -172,14 +183,16 @@ Node Builder::scalar_node(const Event& event) {
   Scalar scalar{Kind::text, std::string(written), ""};
   if (data.plain_implicit) {
     scalar = resolve_plain(written);
-    if (json_ && scalar.kind == Kind::text) scalar = {Kind::real, python_float(std::strtod(std::string(written).c_str(), nullptr)), ""};
+    if (json_ && scalar.kind == Kind::text)
+      scalar = {Kind::real, python_float(std::strtod(std::string(written).c_str(), nullptr)), ""};
   } else if (!data.quoted_implicit) {
     const std::string tag(view(data.tag));
     const std::string name = tag.starts_with(kPrefix) ? tag.substr(kPrefix.size()) : tag;
-    const std::pair<const char*, Kind> kinds[] = {{"str", Kind::text},    {"int", Kind::integer},
-                                                  {"float", Kind::real},  {"bool", Kind::boolean},
-                                                  {"null", Kind::null},   {"timestamp", Kind::timestamp}};
-    const auto* found = std::find_if(std::begin(kinds), std::end(kinds), [&](const auto& k) { return k.first == name; });
+    const std::pair<const char*, Kind> kinds[] = {{"str", Kind::text},   {"int", Kind::integer},
+                                                  {"float", Kind::real}, {"bool", Kind::boolean},
+                                                  {"null", Kind::null},  {"timestamp", Kind::timestamp}};
+    const auto* found =
+        std::find_if(std::begin(kinds), std::end(kinds), [&](const auto& k) { return k.first == name; });
     if (found != std::end(kinds)) {
       scalar = construct(found->second, written);
     } else {
@@ -187,8 +200,10 @@ Node Builder::scalar_node(const Event& event) {
     }
   }
   if (!scalar.error.empty())
-    report_.error(event.place(), "'" + shown(written, 40) + "' is read as " + scalar.error + "; put it in quotes if text is meant");
-  if (written.find('\0') != written.npos) report_.error(event.place(), "a NUL character in a text; remove it");
+    report_.error(event.place(), "'" + shown(written, 40) + "' is read as " + scalar.error +
+                                     "; put it in quotes if text is meant");
+  if (written.find('\0') != written.npos)
+    report_.error(event.place(), "a NUL character in a text; remove it");
   Node node;
   node.kind = scalar.kind;
   node.place = event.place();
@@ -202,7 +217,8 @@ void Builder::scalar(const Event& event) {
   Node node = scalar_node(event);
   if (!spend(size_of(node), node.place)) return;
   const auto& data = event.raw.data.scalar;
-  take(std::move(node), data.style == YAML_PLAIN_SCALAR_STYLE && data.plain_implicit, std::string(view(data.anchor)));
+  take(std::move(node), data.style == YAML_PLAIN_SCALAR_STYLE && data.plain_implicit,
+       std::string(view(data.anchor)));
 }
 
 void Builder::alias(const Event& event) {
@@ -220,7 +236,8 @@ void Builder::alias(const Event& event) {
 void Builder::open(const Event& event, Kind kind, std::string_view anchor, std::string_view tag) {
   if (key_expected()) return fail(event.place(), "a list or mapping as a key; a key is a text");
   if (!spend({1, 0, 1}, event.place())) return;
-  if (!tag.empty() && tag != (kind == Kind::list ? "tag:yaml.org,2002:seq" : "tag:yaml.org,2002:map") && tag != "!")
+  if (!tag.empty() && tag != (kind == Kind::list ? "tag:yaml.org,2002:seq" : "tag:yaml.org,2002:map") &&
+      tag != "!")
     report_.error(event.place(), "the tag " + shown(tag) + " has no meaning in a job file; remove it");
   open_.emplace_back();
   open_.back().node.kind = kind;
@@ -233,7 +250,8 @@ void Builder::close(const Event& event) {
   open_.pop_back();
   auto& entries = closed.node.entries;
   std::erase_if(closed.merged, [&](const Entry& entry) { return closed.keys.count(entry.key) > 0; });
-  entries.insert(entries.begin(), std::make_move_iterator(closed.merged.begin()), std::make_move_iterator(closed.merged.end()));
+  entries.insert(entries.begin(), std::make_move_iterator(closed.merged.begin()),
+                 std::make_move_iterator(closed.merged.end()));
   closed.node.end = place_of(event.raw.end_mark);
   take(std::move(closed.node), false, closed.anchor);
 }
@@ -250,7 +268,8 @@ void Builder::take_key(const Node& node, bool plain) {
     report_.error(node.place, std::move(text));
   };
   if (node.kind != Kind::text)
-    return refuse("the key '" + shown(node.written) + "' is read as " + described(node) + ", not as text; put it in quotes");
+    return refuse("the key '" + shown(node.written) + "' is read as " + described(node) +
+                  ", not as text; put it in quotes");
   if (node.text.size() > kMaxYamlKey)
     return refuse("a key of " + std::to_string(node.text.size()) + " bytes (" + shown(node.text, 40) +
                   "); a key has at most 1,000 characters");
@@ -306,14 +325,21 @@ Node* Node::find(std::string_view key) { return const_cast<Node*>(std::as_const(
 
 std::string described(const Node& node) {
   switch (node.kind) {
-    case Kind::null: return "nothing";
-    case Kind::boolean: return "the boolean " + shown(node.written);
+    case Kind::null:
+      return "nothing";
+    case Kind::boolean:
+      return "the boolean " + shown(node.written);
     case Kind::integer:
-    case Kind::real: return "the number " + shown(node.written);
-    case Kind::timestamp: return "the date " + shown(node.written);
-    case Kind::text: return "the text '" + shown(node.text) + "'";
-    case Kind::list: return "a list";
-    case Kind::map: return "a mapping";
+    case Kind::real:
+      return "the number " + shown(node.written);
+    case Kind::timestamp:
+      return "the date " + shown(node.written);
+    case Kind::text:
+      return "the text '" + shown(node.text) + "'";
+    case Kind::list:
+      return "a list";
+    case Kind::map:
+      return "a mapping";
   }
   return "";
 }

@@ -1,8 +1,9 @@
 // yaml.h - text to a tree of nodes that know their place.
 //
-// Reads what PyYAML's safe_load reads (libyaml is the same scanner): YAML 1.1 scalars, anchors, aliases, merge keys,
-// and JSON, which is nearly all YAML. Stricter than PyYAML: keys are text, a key stands once, one document, and
-// limits that a job file never meets. Plain values; one thread; every problem goes to the Report with its place.
+// Reads what PyYAML's safe_load reads (libyaml is the same scanner): YAML 1.1 scalars, anchors, aliases,
+// merge keys, and JSON, which is nearly all YAML. Stricter than PyYAML: keys are text, a key stands once, one
+// document, and limits that a job file never meets. Plain values; one thread; every problem goes to the
+// Report with its place.
 #pragma once
 
 #include <map>
@@ -15,11 +16,11 @@
 
 namespace phalanx::spec {
 
-inline constexpr size_t kMaxYamlBytes = 4u << 20;    // a job file is some kilobytes
-inline constexpr size_t kMaxYamlDepth = 64;          // the tree is walked by recursion
-inline constexpr size_t kMaxYamlNodes = 100'000;     // after aliases: a small text can stand for a huge tree
-inline constexpr size_t kMaxYamlText = 16u << 20;    // bytes of scalars after aliases, for the same reason
-inline constexpr size_t kMaxYamlKey = 1000;          // libyaml itself ends at 1,024
+inline constexpr size_t kMaxYamlBytes = 4u << 20;  // a job file is some kilobytes
+inline constexpr size_t kMaxYamlDepth = 64;        // the tree is walked by recursion
+inline constexpr size_t kMaxYamlNodes = 100'000;   // after aliases: a small text can stand for a huge tree
+inline constexpr size_t kMaxYamlText = 16u << 20;  // bytes of scalars after aliases, for the same reason
+inline constexpr size_t kMaxYamlKey = 1000;        // libyaml itself ends at 1,024
 
 struct Entry;
 

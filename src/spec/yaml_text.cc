@@ -10,12 +10,16 @@
 namespace phalanx::spec {
 namespace {
 
-// Length of the well-formed UTF-8 character at the front of `text`, 0 if there is none; `point` becomes its value.
+// Length of the well-formed UTF-8 character at the front of `text`, 0 if there is none; `point` becomes its
+// value.
 size_t utf8_length(std::string_view text, uint32_t& point) {
   const auto byte = [&](size_t i) { return static_cast<uint32_t>(static_cast<unsigned char>(text[i])); };
   const uint32_t first = byte(0);
   if (first < 0x80) return point = first, 1;
-  const size_t length = first >= 0xF0 && first < 0xF5 ? 4 : first >= 0xE0 && first < 0xF0 ? 3 : first >= 0xC2 && first < 0xE0 ? 2 : 0;
+  const size_t length = first >= 0xF0 && first < 0xF5   ? 4
+                        : first >= 0xE0 && first < 0xF0 ? 3
+                        : first >= 0xC2 && first < 0xE0 ? 2
+                                                        : 0;
   if (length == 0 || length > text.size()) return 0;
   point = first & (0xFFu >> (length + 1));
   for (size_t i = 1; i < length; ++i) {
@@ -27,8 +31,8 @@ size_t utf8_length(std::string_view text, uint32_t& point) {
 }
 
 bool printable(uint32_t point) {  // as PyYAML and libyaml have it
-  return point == '\t' || point == '\n' || point == '\r' || (point >= 0x20 && point < 0x7F) || point == 0x85 ||
-         (point >= 0xA0 && point != 0xFFFE && point != 0xFFFF);
+  return point == '\t' || point == '\n' || point == '\r' || (point >= 0x20 && point < 0x7F) ||
+         point == 0x85 || (point >= 0xA0 && point != 0xFFFE && point != 0xFFFF);
 }
 
 void to_utf8(uint32_t point, std::string& out) {  // of the supplementary planes
@@ -43,7 +47,9 @@ uint32_t escape_at(std::string_view text, size_t at) {
   if (text.substr(at, 2) != "\\u" || at + 6 > text.size()) return 0;
   uint32_t value = 0;
   for (const char c : text.substr(at + 2, 4)) {
-    const int digit = c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
+    const int digit = c >= '0' && c <= '9'                     ? c - '0'
+                      : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
+                                                               : -1;
     if (digit < 0) return 0;
     value = value * 16 + static_cast<uint32_t>(digit);
   }
@@ -91,8 +97,9 @@ std::optional<Cure> explain_tab(std::string_view text, const SyntaxError& error)
   for (const int line : {error.place.line, error.context_place.line, error.place.line - 1}) {
     if (line < 1) continue;
     if (const int column = tab_column(line_at(text, line)))
-      return Cure{{line, column, -1},
-                  "a tab in the indentation, which YAML does not allow; put spaces there (two for each level)"};
+      return Cure{
+          {line, column, -1},
+          "a tab in the indentation, which YAML does not allow; put spaces there (two for each level)"};
   }
   return {};
 }
@@ -105,36 +112,46 @@ std::optional<Cure> explain_long_key(std::string_view text, Place place) {
   const std::string_view key = line.substr(std::min(line.size(), static_cast<size_t>(place.column - 1)));
   const size_t length = std::min(key.find(':'), key.size());
   if (length <= kMaxYamlKey) return {};
-  return Cure{place, "a key of " + std::to_string(length) + " bytes (" + shown(key, 40) + "); a key has at most 1,000 characters"};
+  return Cure{place, "a key of " + std::to_string(length) + " bytes (" + shown(key, 40) +
+                         "); a key has at most 1,000 characters"};
 }
 
 std::optional<Cure> explain_key(std::string_view text, const SyntaxError& error) {
-  if (has(error.problem, "mapping values are not allowed") && error.place.column > static_cast<int>(kMaxYamlKey)) {
+  if (has(error.problem, "mapping values are not allowed") &&
+      error.place.column > static_cast<int>(kMaxYamlKey)) {
     const size_t indent = line_at(text, error.place.line).find_first_not_of(' ');
     return explain_long_key(text, {error.place.line, static_cast<int>(indent) + 1, -1});
   }
   if (!has(error.problem, "could not find expected ':'") || !has(error.context, "simple key")) return {};
   if (auto cure = explain_long_key(text, error.context_place)) return cure;
-  return Cure{error.context_place,
-              "this line is no 'key: value'; put a colon and a space after the key, or indent it under its key"};
+  return Cure{
+      error.context_place,
+      "this line is no 'key: value'; put a colon and a space after the key, or indent it under its key"};
 }
 
 struct Hint {
   std::string_view problem, cure;
 };
 constexpr Hint kHints[] = {
-    {"mapping values are not allowed", "a second ': ' in one line; put the value in quotes if the colon belongs to it, "
-                                       "or mend the indentation of this line"},
-    {"did not find expected key", "this line does not fit the indentation of the lines above; line it up with its "
-                                  "neighbours, or put the value above in quotes"},
+    {"mapping values are not allowed",
+     "a second ': ' in one line; put the value in quotes if the colon belongs to it, "
+     "or mend the indentation of this line"},
+    {"did not find expected key",
+     "this line does not fit the indentation of the lines above; line it up with its "
+     "neighbours, or put the value above in quotes"},
     {"found unexpected end of stream", "a quote that is opened here is never closed; close it"},
     {"found undefined tag handle", "a value that starts with '!' is a YAML tag; put it in quotes"},
-    {"found character that cannot start any token", "a value cannot start with this character; put it in quotes"},
+    {"found character that cannot start any token",
+     "a value cannot start with this character; put it in quotes"},
     {"did not find expected ',' or", "a list or mapping in brackets that is not closed, or lacks a comma"},
-    {"did not find expected '-' indicator", "this line does not fit the list above; start it with '- ' or mend its indentation"},
-    {"alphabetic or numeric character", "'*' and '&' start a YAML alias or anchor; put a value that starts with them in quotes"},
-    {"block sequence entries are not allowed", "a list cannot start here; put '- ' on a line of its own under the key"},
-    {"found unknown escape character", "an unknown escape in a text in double quotes; use single quotes, or double the backslash"},
+    {"did not find expected '-' indicator",
+     "this line does not fit the list above; start it with '- ' or mend its indentation"},
+    {"alphabetic or numeric character",
+     "'*' and '&' start a YAML alias or anchor; put a value that starts with them in quotes"},
+    {"block sequence entries are not allowed",
+     "a list cannot start here; put '- ' on a line of its own under the key"},
+    {"found unknown escape character",
+     "an unknown escape in a text in double quotes; use single quotes, or double the backslash"},
 };
 
 }  // namespace
@@ -155,7 +172,8 @@ void check_text(std::string_view text, Report& report) {
     if (!printable(point)) {
       char name[16];
       std::snprintf(name, sizeof name, "U+%04X", point);
-      return report.error(here, std::string("a control character (") + name + "), which YAML does not allow; remove it");
+      return report.error(
+          here, std::string("a control character (") + name + "), which YAML does not allow; remove it");
     }
     if (point == '\n') ++line, column = 0;
     ++column;
@@ -180,9 +198,11 @@ Cure explain(std::string_view text, const SyntaxError& error) {
   for (const Hint& hint : kHints) {
     if (!has(error.problem, hint.problem)) continue;
     const bool at_opening = hint.problem.starts_with("found unexpected end");
-    return {at_opening && error.context_place.line > 0 ? error.context_place : error.place, std::string(hint.cure)};
+    return {at_opening && error.context_place.line > 0 ? error.context_place : error.place,
+            std::string(hint.cure)};
   }
-  return {error.place, "not YAML: " + error.problem + (error.context.empty() ? "" : " (" + error.context + ")")};
+  return {error.place,
+          "not YAML: " + error.problem + (error.context.empty() ? "" : " (" + error.context + ")")};
 }
 
 }  // namespace phalanx::spec

@@ -1,4 +1,5 @@
-// yaml_text.h - the text of a YAML file before and beside its tree: is it text at all, and what a syntax error means.
+// yaml_text.h - the text of a YAML file before and beside its tree: is it text at all, and what a syntax
+// error means.
 //
 // Pure; problems go to the Report.
 #pragma once

@@ -1,0 +1,151 @@
+"""Bad input: a message with its place, exit code 125, and nothing has started."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from conftest import Phalanx
+
+ENV = "environment: azureml:plain@latest\n"
+
+# Each with the line of the mistake and a word of the message.
+BAD = {
+    "unknown key": (ENV + "command: touch {0}\nenviroment_variables: {{A: b}}\n", 3, "environment_variables"),
+    "missing command": (ENV + "code: .\n", 1, "command"),
+    "empty command": (ENV + "command: ''\n", 2, "command"),
+    "missing environment": ("command: touch {0}\n", 1, "environment"),
+    "undefined input": (
+        ENV + "command: touch {0} ${{{{inputs.missing}}}}\ninputs: {{lr: 1}}\n",
+        2,
+        "missing",
+    ),
+    "undefined output": (ENV + "command: touch {0} ${{{{outputs.model}}}}\n", 2, "model"),
+    "missing code": (ENV + "command: touch {0}\ncode: no-such-folder\n", 3, "no-such-folder"),
+    "missing data": (
+        ENV + "command: touch {0}\ninputs:\n  d:\n    type: uri_folder\n    path: no-such-data\n",
+        6,
+        "no-such-data",
+    ),
+    "no nodes": (ENV + "command: touch {0}\nresources:\n  instance_count: 0\n", 4, "instance_count"),
+    "no processes": (
+        ENV + "command: touch {0}\ndistribution:\n  type: pytorch\n  process_count_per_instance: 0\n",
+        5,
+        "process_count_per_instance",
+    ),
+    "several nodes": (ENV + "command: touch {0}\nresources:\n  instance_count: 2\n", 4, "distribution"),
+    "identity": (
+        ENV + "command: touch {0}\ndistribution: {{type: pytorch}}\nenvironment_variables:\n  RANK: 3\n",
+        5,
+        "RANK",
+    ),
+    "unknown distribution": (ENV + "command: touch {0}\ndistribution: {{type: horovod}}\n", 3, "horovod"),
+    "no yaml": (ENV + "command: [touch, {0}\n", 3, ""),
+    "twice": (ENV + "command: touch {0}\ncommand: touch {0}\n", 3, "command"),
+    "tab": (ENV + "command: touch {0}\nresources:\n\tinstance_count: 1\n", 4, "tab"),
+    "another kind of job": (ENV + "type: pipeline\ncommand: touch {0}\n", 2, "pipeline"),
+    "timeout": (ENV + "command: touch {0}\nlimits: {{timeout: PT1H}}\n", 3, "timeout"),
+}
+
+
+def nothing_happened(phalanx: Phalanx) -> None:
+    assert not phalanx.jobs()
+    assert not (phalanx.folder / "started").exists()
+    assert not phalanx.living()
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_mistake_is_shown_in_its_place(phalanx: Phalanx, case: str) -> None:
+    text, line, word = BAD[case]
+    path = phalanx.folder / "job.yml"
+    path.write_text(dedent(text.format(phalanx.folder / "started")))
+    done = phalanx.run("run", "job.yml")
+    assert done.returncode == 125
+    assert re.search(rf"job\.yml:{line}:\d+: ", done.stderr), done.stderr
+    assert word in done.stderr
+    assert done.stdout == ""
+    nothing_happened(phalanx)
+
+
+@pytest.mark.parametrize("case", ["several nodes", "no processes"])
+def test_every_mistake_is_shown_at_once(phalanx: Phalanx, case: str) -> None:
+    text, line, _ = BAD[case]
+    path = phalanx.folder / "job.yml"
+    path.write_text(text.format("started") + "colour: red\nlimits: {timeout: 0}\n")
+    done = phalanx.run("run", path)
+    last = text.count("\n")
+    for place in (line, last + 1, last + 2):
+        assert f"job.yml:{place}:" in done.stderr
+    nothing_happened(phalanx)
+
+
+@pytest.mark.parametrize(
+    "distribution",
+    [
+        "{type: mpi, process_count_per_instance: 2}",
+        "{type: tensorflow, worker_count: 2}",
+        "{type: ray}",
+        "{launch: head}",
+    ],
+)
+def test_what_is_not_done_is_refused_by_name(phalanx: Phalanx, distribution: str) -> None:
+    path = phalanx.folder / "job.yml"
+    path.write_text(ENV + f"command: touch {phalanx.folder}/started\ndistribution: {distribution}\n")
+    done = phalanx.run("run", path)
+    assert done.returncode == 125
+    kind = re.findall(r": (\w+)", distribution)[0]
+    assert kind in done.stderr
+    assert "not done yet" in done.stderr
+    nothing_happened(phalanx)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["missing.yml"],
+        ["."],
+        ["job.yml", "--set", "inputs.lr"],
+        ["job.yml", "--set", "colour=red"],
+        ["job.yml", "--set", "inputs.lr=[1, 2]"],
+        ["job.yml", "--nodes", "2"],
+        ["job.yml", "--priority", "5000"],
+        ["job.yml", "--name", ".hidden"],
+        ["job.yml", "-n", "0"],
+        ["job.yml", "-o", "xml"],
+        ["job.yml", "other.yml"],
+        [],
+    ],
+    ids=" ".join,
+)
+def test_a_command_line_without_sense_is_refused(phalanx: Phalanx, arguments: list[str]) -> None:
+    (phalanx.folder / "job.yml").write_text(ENV + "command: touch started\n")
+    done = phalanx.run("run", *arguments)
+    assert done.returncode == 125, done.stderr
+    assert done.stderr.startswith("phalanx: ")
+    nothing_happened(phalanx)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["azureml://jobs/no_such_job/outputs/model", "azureml://jobs/job-0/outputs/other", "azureml:cifar:1"],
+)
+def test_data_that_cannot_be_had_is_refused(phalanx: Phalanx, path: str) -> None:
+    text = "command: ls {}\ninputs:\n  model:\n    type: uri_folder\n    path: {}\n"
+    job = phalanx.folder / "job.yml"
+    job.write_text(ENV + "command: echo > ${{outputs.model}}/x\noutputs: {model: {}}\n")
+    assert phalanx.run("run", job, "--name", "job-0").returncode == 0
+    job.write_text(ENV + text.format("${{inputs.model}}", path))
+    done = phalanx.run("run", job)
+    assert done.returncode == 125
+    assert path.rsplit("/", 1)[-1] in done.stderr
+    assert [folder.name for folder in phalanx.jobs()] == ["job-0"]
+
+
+def test_an_unwritable_home_is_said(phalanx: Phalanx, tmp_path: Path) -> None:
+    (phalanx.folder / "home").write_text("a file, no folder")
+    done = phalanx.run("launch", "--", "touch", "started")
+    assert done.returncode == 125
+    assert "home" in done.stderr
+    assert not (phalanx.folder / "started").exists()

@@ -1,11 +1,8 @@
 // phalanx version.
+#include "base/version.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
-
-#ifndef PHALANX_VERSION
-#define PHALANX_VERSION "0.1.0"
-#endif
 
 namespace phalanx::cli {
 namespace {
@@ -14,7 +11,7 @@ class Version : public Command {
  public:
   void declare(CLI::App&) override {}
   int run() override {
-    put("phalanx " PHALANX_VERSION "\n");
+    put(std::string("phalanx ") + kVersion + "\n");
     return static_cast<int>(Exit::ok);
   }
 };

@@ -51,7 +51,7 @@ std::string log_path(const job::JobView& view, const std::string& folder) {
 
 std::string duration(double seconds) {
   if (seconds < 0) seconds = 0;
-  if (seconds < 0.9995) return format("%.0f ms", seconds * 1000);
+  if (seconds < 0.9995) return format("%.0f ms", std::max(seconds * 1000, 1.0));
   if (seconds < 99.95) return format("%.1f s", seconds);
   const auto whole = static_cast<long>(seconds);
   if (whole < 3600) return format("%ld min %02ld s", whole / 60, whole % 60);

@@ -1,21 +1,27 @@
+// clang-format off
 // event.h - what happened to a job: the event log, written by the coordinator alone, read by everybody.
 //
-// events.jsonl holds one object a line: {"time": s since the epoch, "event": kind, "task": 0, "attempt": 0,
-// ...}. Readers ignore keys and kinds they do not know, and a last line without its newline.
+// events.jsonl holds one object a line: {"time": s since the epoch, "event": kind, "task": 0, "attempt": 0, ...}.
+// Readers ignore keys and kinds they do not know, and a last line without its newline.
 //
 //   kind              more keys
-//   submitted         name, user, host, pid, nodes, foreground, version
-//   queued            slots (wanted), free, ahead: [job names]      (again whenever it changes)
+//   submitted         name, user, host, pid, nodes, world, foreground, version
+//   queued            slots (wanted), free, ahead: [job names]    (again whenever it changes)
 //   preparing
-//   starting          world                                        (processes in all; known once the nodes
-//   are) node_ready        node, name, host, address, guard_pid, supervisor_pid, isolation, note
+//   starting          world
+//   node_ready        node, name, host, address, guard_pid, supervisor_pid, isolation, note
 //   ranks_started     node, first_rank, pids: [...]
-//   running                                                          every rank of every node has been
-//   started rank_exited       node, rank, code | signal, stopped (we had told it to), max_rss_kb, oom, at (s
-//   since the epoch) cancel_requested  by, why ("cancel", "interrupt", "timeout", "terminal gone") stopping
-//   why, grace_ms, kill node_lost         node, reason log_gap           rank, offset, bytes, reason warning
-//   text finalizing ended             state (Completed | Failed | Canceled), exit_code, verdict (verdict.h),
-//   seconds
+//   running                                                       (every rank of every node has been started)
+//   rank_exited       node, rank, code | signal, stopped (we had told it to), max_rss_kb, oom,
+//                     at (s since the epoch)
+//   cancel_requested  by, why ("cancel", "interrupt", "timeout", "terminal gone")
+//   stopping          why, grace_ms, kill
+//   node_lost         node, reason
+//   log_gap           rank, offset, bytes, reason
+//   warning           text
+//   finalizing
+//   ended             state (Completed | Failed | Canceled), exit_code, verdict (verdict.h), seconds
+// clang-format on
 #pragma once
 
 #include <boost/json.hpp>

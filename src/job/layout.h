@@ -10,8 +10,7 @@
 //      +- control                  socket of the coordinator (cancel); gone when it is
 //      +- environment.0600         submitter's environment and secret; deleted at the end
 //      +- code/                    snapshot of the user's code
-//      +- nodes/0/wd/              working directory of node 0: a copy of code/ (its ./outputs and ./logs are
-//      kept)
+//      +- nodes/0/wd/              working directory of node 0: a copy of code/ (./outputs, ./logs are kept)
 //      +- outputs/NAME/            named outputs
 //      +- user_logs/std_log.txt    one process; std_log_process_N.txt (zero-padded) for several;
 //      |                           attempt k > 0 in user_logs/retry_00k/

@@ -122,9 +122,20 @@ void on_node_ready(JobView& view, const Event& event) {
   node->ready = true;
 }
 
+// Killed without a witness: how they ended is not known.
+void end_unseen(JobView& view, int node, double at) {
+  for (RankView& rank : view.ranks) {
+    if (rank.phase == RankView::Phase::ended || (node >= 0 && rank.node != node)) continue;
+    rank.phase = RankView::Phase::ended;
+    rank.ended = at;
+    rank.stopped = true;
+  }
+}
+
 void on_node_lost(JobView& view, const Event& event) {
   NodeView* node = numbered(view.nodes, &NodeView::node, int_of(event.data, "node", -1));
   if (node == nullptr) return;
+  end_unseen(view, node->node, event.time);
   node->lost = true;
   if (const std::string reason = text_of(event.data, "reason"); !reason.empty()) node->note = reason;
 }
@@ -218,6 +229,7 @@ void settle_abandoned(JobView& view, bool young) {
   }
   view.state = State::failed;
   view.exit_code = 125;
+  end_unseen(view, -1, 0);
   Verdict verdict;
   verdict.text = kNoWord;
   verdict.hint = kNoWordHint;

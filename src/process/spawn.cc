@@ -55,9 +55,8 @@ bool prepare(const Spawn& what, pid_t caller, Failure& failure) {
 void default_signals() {
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
-  // Handlers go with exec; only what a caller ignores stays ignored.
-  for (const int signal : {SIGPIPE, SIGCHLD, SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGTTIN, SIGTTOU})
-    ::sigaction(signal, &action, nullptr);
+  // Handlers go with exec; what a caller ignores would stay ignored (Python starts its children with SIGXFSZ so).
+  for (int signal = 1; signal < NSIG; ++signal) ::sigaction(signal, &action, nullptr);
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

@@ -24,70 +24,92 @@ std::string advice(const Node& type) {
   return "";
 }
 
+// Keys people look for here, and where they are.
+std::vector<Field> misplaced() {
+  const std::string nodes = "is not a key here: the number of nodes is resources.instance_count";
+  return {{"node_count", {}, false, nodes},
+          {"instance_count", {}, false, nodes},
+          {"nodes", {}, false, nodes},
+          {"process_count",
+           {},
+           false,
+           "is not a key here: the number of processes of each node is process_count_per_instance"},
+          {"process_count_per_node",
+           {},
+           false,
+           "is not a key here (it is the old SDK's): write process_count_per_instance"}};
+}
+
+// Ray's own keys are checked for their kind and kept as given.
+Field ray_field(const std::string& key, Fields::Reader check, Distribution& into) {
+  return {key, [&into, key, check = std::move(check)](const Node& value) {
+            check(value);
+            if (value.kind != Kind::null) into.ray[key] = to_json_value(value);
+          }};
+}
+
+constexpr const char* kTypeWords[] = {"pytorch", "mpi", "tensorflow", "ray"};
+
+std::vector<std::string> types() { return {std::begin(kTypeWords), std::end(kTypeWords)}; }
+
 }  // namespace
 
-void Reader::read_distribution(const Node& node) {
-  if (!fields_.is_map(node, "distribution", "{type: pytorch, process_count_per_instance: 4}")) return;
-  Distribution& into = spec_.distribution;
-  std::string type, launch;
-  const std::vector<std::string> types = {"pytorch", "mpi", "tensorflow", "ray"};
-  const auto read_type = [&](const Node& value) {
-    const std::string more = advice(value);
-    if (more.empty() || nearest(value.text, {"pytorch"}) == "pytorch")
-      return fields_.choice("distribution.type", types, type)(value);
-    fields_.wrong(value, "distribution.type", "one of " + join(types) + "; " + more);
-    type = "wrong";
-  };
-  const Node* given_type = node.find("type");
-  if (given_type) read_type(*given_type);
-  if (given_type && type.empty() && given_type->kind != Kind::null) type = "wrong";
-  into.framework = framework_of(type);
+// The type in lower case, "" if there is none, "wrong" if it is none that is known.
+std::string Reader::read_framework(const Node& map) {
+  const Node* type = map.find("type");
+  if (!type || type->kind == Kind::null) return "";
+  std::string word;
+  const std::string more = advice(*type);
+  if (more.empty() || nearest(type->text, {"pytorch"}) == "pytorch") {
+    fields_.choice("distribution.type", types(), word)(*type);
+  } else {
+    fields_.wrong(*type, "distribution.type", "one of " + join(types()) + "; " + more);
+  }
+  return word.empty() ? "wrong" : word;
+}
 
+std::vector<Field> Reader::framework_fields(const std::string& type) {
+  Distribution& into = spec_.distribution;
   const auto count = [&](const std::string& key, int least, std::optional<int>& target) {
     return Field{key, fields_.count("distribution." + key, least, [&target](int n) { target = n; })};
   };
-  const std::string nodes = "is not a key here: the number of nodes is resources.instance_count";
+  const auto kept_count = [&](const std::string& key) {
+    return ray_field(key, fields_.count("distribution." + key, 1, [](int) {}), into);
+  };
+  const auto kept = [&](const std::string& key) {
+    return ray_field(key, fields_.text("distribution." + key, unused_text_), into);
+  };
+  if (type == "pytorch" || type == "mpi" || type.empty())
+    return {count("process_count_per_instance", 1, into.process_count_per_instance)};
+  if (type == "tensorflow")
+    return {count("worker_count", 1, into.worker_count),
+            count("parameter_server_count", 0, into.parameter_server_count)};
+  if (type != "ray") return {};
+  const auto dashboard = fields_.boolean("distribution.include_dashboard", unused_flag_);
+  return {kept_count("port"),
+          kept("address"),
+          ray_field("include_dashboard", dashboard, into),
+          kept_count("dashboard_port"),
+          kept("head_node_additional_args"),
+          kept("worker_node_additional_args")};
+}
+
+void Reader::read_distribution(const Node& node) {
+  if (!fields_.is_map(node, "distribution", "{type: pytorch, process_count_per_instance: 4}")) return;
+  const std::string type = read_framework(node);
+  std::string launch;
   std::vector<Field> fields = {
       {"type", fields_.any()},
-      {"launch", fields_.choice("distribution.launch", {"process", "node", "head"}, launch), true},
-      {"node_count", {}, false, nodes},
-      {"instance_count", {}, false, nodes},
-      {"nodes", {}, false, nodes},
-      {"process_count",
-       {},
-       false,
-       "is not a key here: the number of processes of each node is process_count_per_instance"},
-      {"process_count_per_node",
-       {},
-       false,
-       "is not a key here (it is the old SDK's): write process_count_per_instance"}};
-  if (type == "pytorch" || type == "mpi" || type.empty())
-    fields.push_back(count("process_count_per_instance", 1, into.process_count_per_instance));
-  if (type == "tensorflow") {
-    fields.push_back(count("worker_count", 1, into.worker_count));
-    fields.push_back(count("parameter_server_count", 0, into.parameter_server_count));
-  }
-  const auto keep = [&](const std::string& key, Fields::Reader check) {
-    fields.push_back({key, [&into, key, check](const Node& value) {
-                        check(value);
-                        if (value.kind != Kind::null) into.ray[key] = to_json_value(value);
-                      }});
-  };
-  std::string text;
-  bool flag = false;
-  if (type == "ray") {
-    keep("port", fields_.count("distribution.port", 1, [](int) {}));
-    keep("address", fields_.text("distribution.address", text));
-    keep("include_dashboard", fields_.boolean("distribution.include_dashboard", flag));
-    keep("dashboard_port", fields_.count("distribution.dashboard_port", 1, [](int) {}));
-    keep("head_node_additional_args", fields_.text("distribution.head_node_additional_args", text));
-    keep("worker_node_additional_args", fields_.text("distribution.worker_node_additional_args", text));
-  }
+      {"launch", fields_.choice("distribution.launch", {"process", "node", "head"}, launch), true}};
+  for (Field& field : framework_fields(type)) fields.push_back(std::move(field));
+  for (Field& field : misplaced()) fields.push_back(std::move(field));
   if (type == "wrong")  // which keys are right depends on it
     for (const Entry& entry : node.entries)
       if (std::none_of(fields.begin(), fields.end(), [&](const Field& f) { return f.key == entry.key; }))
         fields.push_back({entry.key, fields_.any()});
   fields_.read(node, "distribution", fields);
+  Distribution& into = spec_.distribution;
+  into.framework = framework_of(type);
   if (launch == "node") into.launch = Launch::node;
   if (launch == "head") into.launch = Launch::head;
   if (type.empty() && into.launch == Launch::process)

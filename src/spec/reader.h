@@ -35,7 +35,9 @@ class Reader {
   void read_resources(const Node& node);
   void read_docker_args(const Node& node);
   void read_locations(const Node& node);
-  void read_distribution(const Node& node);
+  void read_distribution(const Node& node);  // read_distribution.cc
+  std::string read_framework(const Node& map);
+  std::vector<Field> framework_fields(const std::string& type);
   void read_limits(const Node& node);
   void read_stop_grace(const Node& node);
   void read_priority(const Node& node);
@@ -67,9 +69,11 @@ class Reader {
   Report& report_;
   Places places_;
   bool own_priority_ = false;
+  std::string unused_text_;  // where values go that are checked and kept elsewhere
+  bool unused_flag_ = false;
 };
 
-// "command: python train.py", for messages that say what is missing.
+// For messages that say what is missing.
 inline constexpr std::string_view kExampleEnvironment = "azureml:my-env@latest";
 
 }  // namespace phalanx::spec

@@ -101,8 +101,8 @@ Status use(const spec::LocalEnvironment& environment, const std::string& user_ho
     case spec::EnvironmentKind::python: {
       if (!exists(environment.path)) return Error{Code::invalid, environment.path + ": there is no such program"};
       const std::string folder = environment.path.substr(0, environment.path.find_last_of('/'));
-      if (exists(folder + "/../pyvenv.cfg")) return use_prefix(absolute(folder + "/.."), "VIRTUAL_ENV", variables);
-      variables.prepend_path(folder);
+      if (exists(folder + "/../pyvenv.cfg")) TRY(use_prefix(absolute(folder + "/.."), "VIRTUAL_ENV", variables));
+      else variables.prepend_path(folder);
       break;
     }
     case spec::EnvironmentKind::venv: TRY(use_prefix(environment.path, "VIRTUAL_ENV", variables)); break;

@@ -1,6 +1,7 @@
 // The local engine: a job on this machine, as one process tree per node. Nothing needs to be set up.
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -60,9 +61,17 @@ Result<Prospect> look_ahead(const Submission& submission, const std::string& nam
   return prospect;
 }
 
+// "" where the folder is ours alone, as it should be; a warning on a file system that cannot say so.
+std::string privacy_note(const std::string& folder) {
+  struct stat info {};
+  if (::stat(folder.c_str(), &info) != 0 || (info.st_mode & 0077) == 0) return "";
+  return folder + ": this file system has no private folders, so others on it can read the job";
+}
+
 // Everything in the job folder that is there before the coordinator.
-Status fill_folder(const Submission& submission, const Prospect& prospect, const job::Layout& layout) {
+Status fill_folder(const Submission& submission, Prospect& prospect, const job::Layout& layout) {
   for (const std::string& folder : {layout.folder, layout.system_logs(), layout.user_logs()}) TRY(make_folders(folder));
+  if (std::string note = privacy_note(layout.folder); !note.empty()) prospect.plan.notes.push_back(std::move(note));
   if (!submission.job_text.empty()) TRY(write_file(layout.job_yml(), submission.job_text));
   TRY(write_file(layout.job_json(), boost::json::serialize(spec::to_json(submission.spec)) + "\n"));
   for (const auto& [name, path] : prospect.allocation.outputs) TRY(make_folders(path, 0755));

@@ -85,6 +85,7 @@ void Supervisor::coordinator_gone(const std::string& why) {
   if (orphaned_ || done_) return;
   orphaned_ = true;
   log_.say("coordinator gone: " + (why.empty() ? "it closed the connection" : why) + "; stopping the ranks");
+  send(wire::to_json(wire::Lost{why + "; its ranks were killed"}));  // should it only have been frozen
   terminate(kOrphanGraceMs);
   if (local_rank_of_.empty()) leave();  // else when the last has ended
 }

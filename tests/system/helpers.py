@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shlex
@@ -21,6 +22,8 @@ from conftest import HARD_TIMEOUT, Phalanx, eventually
 CPUS = len(os.sched_getaffinity(0))  # as many slots has this machine for us
 FINAL = {"Completed", "Failed", "Canceled"}
 NOBODY = 65534
+
+_numbers = itertools.count()
 
 is_root = pytest.mark.skipif(os.geteuid() != 0, reason="changes users or mounts: needs root")
 two_cpus = pytest.mark.skipif(CPUS < 2, reason="two jobs at once need two CPUs")
@@ -75,7 +78,7 @@ class Job:
 @contextmanager
 def running(phalanx: Phalanx, *args: str | Path, **more: Any) -> Iterator[tuple[subprocess.Popen[str], Job]]:
     """`phalanx launch ARGS` or `phalanx run ARGS` (say which) in the background, until the block ends."""
-    name = f"job-{len(phalanx.jobs())}"
+    name = f"job-{next(_numbers)}"
     command, *rest = map(str, args)
     process = phalanx.start(command, "--name", name, *rest, **more)
     job = Job(phalanx, name)
@@ -115,6 +118,11 @@ def read_environment(path: Path) -> dict[str, str]:
 def python(code: str) -> list[str]:
     """The command that runs a few lines of Python."""
     return [sys.executable, "-c", code]
+
+
+def shell(words: str) -> list[str]:
+    """The command that runs words of a shell; more words become $1, $2, ..."""
+    return ["sh", "-c", words, "sh"]
 
 
 def as_user(phalanx: Phalanx, uid: int = NOBODY) -> Phalanx:

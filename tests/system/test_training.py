@@ -1,0 +1,60 @@
+"""PyTorch trains: the example as it stands, and torch.distributed under `launch`."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import TOP, Phalanx
+
+from system.helpers import Job, python
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None and "CI" not in os.environ, reason="PyTorch is not installed"
+)
+
+# The Python of the tests first on PATH, as an activated environment has it; CPUs only.
+ACTIVE = {
+    "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    "CUDA_VISIBLE_DEVICES": "",
+    "OMP_NUM_THREADS": "1",
+}
+
+ALL_REDUCE = """
+import os, torch, torch.distributed as dist
+dist.init_process_group("gloo")
+assert (dist.get_rank(), dist.get_world_size()) == (int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]))
+numbers = torch.tensor([float(dist.get_rank() + 1)])
+dist.all_reduce(numbers)
+print("sum", numbers.item())
+dist.destroy_process_group()
+"""
+
+
+def test_the_example_trains_to_97_percent(phalanx: Phalanx) -> None:
+    done = phalanx.run(
+        "run", TOP / "examples/pytorch-ddp/job.yml", "--name", "digits", env=ACTIVE, timeout=400
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    job = Job(phalanx, "digits")
+    assert job.show()["state"] == "Completed"
+    logs = [job.log(f"std_log_process_{rank}.txt").decode() for rank in range(4)]
+    assert all(logs)
+    accuracies = [float(number) for number in re.findall(r"accuracy[^0-9]*([0-9.]+)", "".join(logs))]
+    assert accuracies
+    assert accuracies[-1] >= (97 if accuracies[-1] > 1 else 0.97)
+    assert (job.folder / "outputs/model/model.pt").stat().st_size > 0
+    assert phalanx.run("download", "digits", "--all", "-p", "here").returncode == 0
+    assert (phalanx.folder / "here/named-outputs/model/model.pt").exists()
+
+
+def test_launch_starts_torch_distributed(phalanx: Phalanx) -> None:
+    options = ["-q", "--name", "sum", "-N", "2", "-n", "2"]
+    done = phalanx.run("launch", *options, "--", *python(ALL_REDUCE), env=ACTIVE, timeout=300)
+    assert done.returncode == 0, done.stderr
+    for rank in range(4):
+        assert b"sum 10.0" in Job(phalanx, "sum").log(f"std_log_process_{rank}.txt")

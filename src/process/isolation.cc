@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -133,7 +134,16 @@ bool Cgroup::kill() const {
   return fd && ::write(fd->get(), "1", 1) == 1;
 }
 
-void Cgroup::remove() const { ::rmdir(path_.c_str()); }
+void Cgroup::remove() const {
+  // What was killed leaves a moment later; cgroup.events tells when nobody is left.
+  const auto events = open_file(path_ + "/cgroup.events", O_RDONLY);
+  for (int i = 0; ::rmdir(path_.c_str()) != 0 && errno == EBUSY && events && i < 50; ++i) {
+    char text[256];
+    if (::pread(events->get(), text, sizeof text, 0) < 0) return;  // reading it arms the poll
+    pollfd changed{events->get(), POLLPRI, 0};
+    ::poll(&changed, 1, 100);
+  }
+}
 
 Result<pid_t> fork_child(const std::vector<int>& keep, const std::function<int()>& body) {
   const pid_t pid = raw_fork(0);

@@ -24,11 +24,11 @@ const char* to_text(Mode mode);
 // A cgroup v2 made below the caller's own (or below the root of the hierarchy).
 class Cgroup {
  public:
-  static Result<Cgroup> make(const std::string& name);
+  static Result<Cgroup> make(const std::string& name);  // unique on the machine
   Cgroup(Cgroup&&) = default;
   int procs_fd() const { return procs_.get(); }
   bool kill() const;    // SIGKILL to every process in it; false where the kernel has no cgroup.kill
-  void remove() const;  // when it is empty
+  void remove() const;  // waits up to 5 s for the killed to be gone
 
  private:
   Cgroup(std::string path, UniqueFd procs) : path_(std::move(path)), procs_(std::move(procs)) {}

@@ -101,7 +101,7 @@ Status Coordinator::make_plan() {
   }
   plan_ = TRY(plan::make_plan(job_.spec, job_.allocation));
   if (!plan_->hostfile.empty()) TRY(write_file(job_.allocation.attached_file, plan_->hostfile));
-  return write_file(job_.layout.plan_json(), json::serialize(plan::to_json(*plan_)) + "\n");
+  return Done{};
 }
 
 void Coordinator::send_start() {
@@ -118,6 +118,9 @@ void Coordinator::send_start() {
     start.directory = job_.directory.empty() ? job_.layout.working_directory(static_cast<int>(i)) : job_.directory;
     send(nodes_[i], wire::to_json(start));
   }
+  // For readers only, so it may come while the ranks are being started.
+  if (const Status kept = write_file(job_.layout.plan_json(), json::serialize(start.plan) + "\n"); !kept)
+    log_.say("plan.json could not be written: " + kept.error().reason);
 }
 
 void Coordinator::rank_count_changed() {

@@ -75,7 +75,7 @@ Status Guard::start_supervisor() {
 
 Result<pid_t> Guard::fork_supervisor(process::Mode mode, int supervisor_end) {
   if (mode == process::Mode::cgroup)
-    cgroup_.emplace(TRY(process::Cgroup::make("phalanx-" + std::to_string(::getpid()) + "-" + config_.job)));
+    cgroup_.emplace(TRY(process::Cgroup::make("phalanx-" + std::to_string(::getpid()) + "-" + config_.job.substr(0, 100))));
   const int outer_proc = ::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
   const UniqueFd proc(outer_proc);
   std::vector<int> keep{link_.get(), supervisor_end, outer_proc};

@@ -65,8 +65,23 @@ job::Event Coordinator::event(const char* kind, json::object data) const {
 }
 
 void Coordinator::record(job::Event made) {
-  if (const Status written = events_.append(std::move(made)); !written)
-    log_.say("event could not be written: " + written.error().reason);
+  made.time = wall_clock();
+  unwritten_.push_back(std::move(made));
+  record_rest();
+}
+
+void Coordinator::record_rest() {
+  constexpr size_t kMostWaiting = 4096;  // beyond that gaps of logs, of which there may be any number, are forgotten
+  while (!unwritten_.empty()) {
+    const Status written = events_.append(unwritten_.front());
+    if (!written) {
+      log_.say("event " + unwritten_.front().kind + " must wait: " + written.error().reason);
+      break;
+    }
+    unwritten_.pop_front();
+  }
+  if (unwritten_.size() > kMostWaiting)
+    std::erase_if(unwritten_, [](const job::Event& waiting) { return waiting.kind == "log_gap"; });
 }
 
 void Coordinator::on_waiting(const Waiting& waiting) {
@@ -118,7 +133,10 @@ void Coordinator::send_start() {
     start.directory = job_.directory.empty() ? job_.layout.working_directory(static_cast<int>(i)) : job_.directory;
     send(nodes_[i], wire::to_json(start));
   }
-  // For readers only, so it may come while the ranks are being started.
+  // Later than the ranks' start, which these must not delay.
+  constexpr uint64_t kBytesOfJob = 16384, kBytesOfRank = 300;
+  events_.reserve(kBytesOfJob + kBytesOfRank * static_cast<uint64_t>(plan_->world));
+  // plan.json is for readers only.
   if (const Status kept = write_file(job_.layout.plan_json(), json::serialize(start.plan) + "\n"); !kept)
     log_.say("plan.json could not be written: " + kept.error().reason);
 }
@@ -154,6 +172,7 @@ void Coordinator::end() {
   ::unlink(job_.layout.environment().c_str());
   json::object data = outcome();
   data["seconds"] = wall_clock() - submitted_at_;
+  std::erase_if(unwritten_, [](const job::Event& waiting) { return waiting.kind == "log_gap"; });
   record(event("ended", std::move(data)));
   loop_.stop();
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -74,6 +75,7 @@ class Coordinator {
   void end();
   job::Event event(const char* kind, boost::json::object data = {}) const;
   void record(job::Event event);
+  void record_rest();  // what a full disk has not taken yet
 
   // nodes.cc: what nodes say
   void connect(size_t index, NodeLink link);
@@ -96,6 +98,7 @@ class Coordinator {
 
   Conducted job_;
   job::EventLog events_;
+  std::deque<job::Event> unwritten_;  // in order; behind them nothing else is written
   std::unique_ptr<NodeSource> source_;
   Log log_;
   Loop loop_;

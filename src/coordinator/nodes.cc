@@ -163,6 +163,7 @@ void Coordinator::node_gone(size_t index) {
 
 void Coordinator::heartbeat() {
   heartbeat_ = loop_.after(job_.timing.heartbeat, [this] { heartbeat(); });
+  record_rest();
   struct stat info {};
   if (::fstat(events_.fd(), &info) == 0 && info.st_nlink == 0 && !stopping_ && !finalizing_) {
     log_.say("the job folder was deleted");

@@ -104,6 +104,11 @@ Result<EventLog> EventLog::open(const std::string& path) {
   return EventLog(std::move(fd), torn);
 }
 
+void EventLog::reserve(uint64_t bytes) {
+  const off_t end = ::lseek(fd_.get(), 0, SEEK_END);
+  if (end >= 0) ::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, end, static_cast<off_t>(bytes));
+}
+
 Status EventLog::append(Event event) {
   if (event.time == 0) event.time = now();
   std::string line = to_line(event);

@@ -55,6 +55,10 @@ class EventLog {
   // Appends with the current time, or with event.time if that is set; one write(2), so a reader sees whole
   // lines.
   Status append(Event event);
+
+  // Takes disk space for so many bytes of events to come, so that ranks that fill the disk with their logs leave room
+  // for what happened to them. Where the file system cannot do that, nothing is done.
+  void reserve(uint64_t bytes);
   int fd() const { return fd_.get(); }
 
  private:

@@ -72,6 +72,14 @@ TEST(Messages, come_out_as_they_went_in) {
   EXPECT_EQ(again->exits[0].tail, (std::vector<std::string>{"last", "lines"}));
 }
 
+TEST(Messages, any_bytes_pass_in_a_rank_s_last_lines) {
+  Exited exited;
+  exited.exits.push_back({0, 1, std::nullopt, false, false, 0, 0, {std::string("\xff\xfe\x00\x01", 4)}});
+  const auto object = parse(boost::json::serialize(to_json(exited)));
+  ASSERT_TRUE(object) << object.error().reason;
+  EXPECT_EQ(read<Exited>(*object)->exits[0].tail, exited.exits[0].tail);
+}
+
 TEST(Messages, what_is_missing_or_of_another_type_is_an_error) {
   EXPECT_FALSE(parse("[1]"));
   EXPECT_FALSE(parse("{\"a\":1}"));

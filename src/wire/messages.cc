@@ -113,7 +113,9 @@ json::object simple(const char* type) { return {{"type", type}}; }
 
 Result<json::object> parse(const std::string& body) {
   boost::system::error_code error;
-  json::value value = json::parse(body, error);
+  json::parse_options options;
+  options.allow_invalid_utf8 = true;  // a rank's last lines and the submitter's environment may be any bytes
+  json::value value = json::parse(body, error, {}, options);
   if (error) return Error{Code::invalid, "control frame: " + error.message()};
   if (!value.is_object()) return Error{Code::invalid, "control frame: not an object"};
   const json::value* type = value.get_object().if_contains("type");

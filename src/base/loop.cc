@@ -108,7 +108,7 @@ void Loop::run() {
   epoll_event events[64];
   while (!stopped_) {
     const int count = ::epoll_wait(epoll_.get(), events, 64, timeout_ms());
-    if (count < 0 && errno != EINTR) CHECK(false && "epoll_wait");
+    CHECK(count >= 0 || errno == EINTR);
     for (int i = 0; i < count && !stopped_; ++i) {
       const auto found = watches_.find(events[i].data.u64);
       if (found == watches_.end()) continue;  // cancelled by an earlier callback of this round

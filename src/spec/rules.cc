@@ -140,6 +140,8 @@ void check_command(const JobSpec& spec, const Places& places, Report& report) {
 void check_rules(const JobSpec& spec, const Places& places, Report& report) {
   if (spec.resources.instance_count < 1)
     report.error(place_of(places, "resources.instance_count"), "resources.instance_count must be 1 or more");
+  if (spec.priority < -1000 || spec.priority > 1000)
+    report.error(place_of(places, "priority"), "priority must be from -1000 to 1000");
   check_nodes(spec, places, report);
   check_launch(spec, places, report);
   check_workers(spec, places, report);

@@ -4,7 +4,9 @@
 namespace phalanx::spec {
 namespace {
 
+// Started once per process, a framework must be known to the plan; once per node or on the head the command does it all.
 void check_framework(const JobSpec& spec, Unsupported& out) {
+  if (spec.distribution.launch != Launch::process) return;
   const Framework f = spec.distribution.framework;
   const auto block = [&](const std::string& name, const std::string& cure) {
     out.blocking.push_back("distribution type " + name + " is not done yet; " + cure);
@@ -14,8 +16,6 @@ void check_framework(const JobSpec& spec, Unsupported& out) {
     block("tensorflow", "use launch: node and set TF_CONFIG in the command from NODE_RANK");
   if (f == Framework::ray)
     block("ray", "use launch: node and start ray in the command, with MASTER_ADDR as the head");
-  if (spec.distribution.launch == Launch::head)
-    out.blocking.push_back("distribution launch head is not done yet; use launch: node");
 }
 
 void check_places(const JobSpec& spec, Unsupported& out) {

@@ -3,10 +3,9 @@ import datetime
 import json
 import pathlib
 
+import jsonschema
 import pytest
-
-jsonschema = pytest.importorskip("jsonschema")
-yaml = pytest.importorskip("yaml")
+import yaml
 
 SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "schema"
 JOB = json.loads((SCHEMA / "job.schema.json").read_text(encoding="utf-8"))

@@ -43,7 +43,8 @@ Result<Bindings> bind(const spec::JobSpec& spec, const job::Layout& layout) {
     bindings.inputs[name] = std::move(*value);
   }
   for (const auto& [name, output] : spec.outputs) {
-    if (output.path.empty()) bindings.outputs[name] = layout.output(name);
+    const bool of_service = output.path.find("${{") != std::string::npos;  // ${{default_datastore}}: Azure ML's own place
+    if (output.path.empty() || of_service) bindings.outputs[name] = layout.output(name);
     else if (spec::is_local_path(output.path)) bindings.outputs[name] = spec::local_path(spec, output.path);
     else return Error{Code::invalid, "output " + name + ": " + output.path + ": only folders of this machine can be written yet; leave path out"};
   }

@@ -76,7 +76,7 @@ void Console::take_text(int number, Rank& rank, std::string_view text, Time now)
     const size_t room = kLongestLine - rank.line.size();
     rank.line += text.substr(0, room);
     text.remove_prefix(room);
-    hold(number, std::exchange(rank.line, {}), now);
+    say(number, std::exchange(rank.line, {}), now);
   }
   rank.line += text;
 }
@@ -95,14 +95,35 @@ void Console::end_line(int number, Rank& rank, Time now) {
   rank.overwritten.clear();
   rank.bar = false;
   rank.since.reset();
-  hold(number, std::move(text), now);
+  say(number, std::move(text), now);
 }
 
-void Console::hold(int number, std::string text, Time now) {
-  if (world_ <= 1 || !options_.prefix) {
-    show({std::move(text), {number}, now});
-    return;
+void Console::say(int number, std::string text, Time now) {
+  if (world_ <= 1 || !options_.prefix) return show({std::move(text), {number}, now});
+  held_bytes_ += text.size() + sizeof(Held);
+  rank_at(number).said.emplace_back(std::move(text), now);
+  if (held_bytes_ <= kMostHeld) return;
+  compare();
+  release(now, true);
+}
+
+// In turn, because programs that do the same say the same after as many lines, though we read one after the
+// other.
+void Console::compare() {
+  for (bool more = true; more;) {
+    more = false;
+    for (size_t i = 0; i < ranks_.size(); ++i) {
+      auto& said = ranks_[i].said;
+      if (said.empty()) continue;
+      auto [text, since] = std::move(said.front());
+      said.pop_front();
+      hold(static_cast<int>(i), std::move(text), since);
+      more = true;
+    }
   }
+}
+
+void Console::hold(int number, std::string text, Time since) {
   Rank& rank = rank_at(number);
   if (const auto same = entries_of_.find(text); same != entries_of_.end()) {
     // Not one that comes before something this rank has said already.
@@ -111,14 +132,13 @@ void Console::hold(int number, std::string text, Time now) {
       auto& ranks = held_[*entry - first_entry_].ranks;
       ranks.insert(std::upper_bound(ranks.begin(), ranks.end(), number), number);
       rank.last_entry = *entry;
+      held_bytes_ -= text.size() + sizeof(Held);
       return;
     }
   }
-  held_bytes_ += text.size() + sizeof(Held);
-  held_.push_back({std::move(text), {number}, now});
+  held_.push_back({std::move(text), {number}, since});
   rank.last_entry = first_entry_ + held_.size() - 1;
   entries_of_[held_.back().text].push_back(rank.last_entry);
-  if (held_bytes_ > kMostHeld) release(now, true);
 }
 
 void Console::release(Time now, bool all) {
@@ -190,6 +210,7 @@ std::string Console::erase_area() const {
 }
 
 std::string Console::flush(Time now) {
+  compare();
   release(now, false);
   std::string lines = std::exchange(out_, {});
   if (!options_.terminal) return lines;
@@ -220,6 +241,7 @@ std::string Console::finish() {
     const bool left = !rank.line.empty() || (rank.bar && !rank.overwritten.empty());
     if (left) end_line(static_cast<int>(i), rank, Time{});
   }
+  compare();
   release({}, true);
   std::string text = erase_area() + std::exchange(out_, {});
   area_.clear();

@@ -48,12 +48,13 @@ class Console {
  private:
   struct Rank {
     int node = 0;
-    std::string line;             // since the last newline or carriage return
-    std::string overwritten;      // what stood before the last carriage return
-    bool bar = false;             // this line has had a carriage return
-    bool return_pending = false;  // the last byte was '\r': "\r\n" is a newline
-    std::optional<Time> since;    // when the unfinished line began
-    uint64_t last_entry = 0;      // its newest held line
+    std::string line;                               // since the last newline or carriage return
+    std::string overwritten;                        // what stood before the last carriage return
+    bool bar = false;                               // this line has had a carriage return
+    bool return_pending = false;                    // the last byte was '\r': "\r\n" is a newline
+    std::optional<Time> since;                      // when the unfinished line began
+    uint64_t last_entry = 0;                        // its newest held line
+    std::deque<std::pair<std::string, Time>> said;  // whole lines that have not been compared with others yet
   };
   struct Held {  // a line that waits for other ranks to say the same
     std::string text;
@@ -65,7 +66,9 @@ class Console {
   void take_text(int number, Rank& rank, std::string_view text, Time now);
   void take_return(Rank& rank);
   void end_line(int number, Rank& rank, Time now);
-  void hold(int number, std::string text, Time now);
+  void say(int number, std::string text, Time now);
+  void compare();  // what ranks said goes, a line of each in turn, to the held ones
+  void hold(int number, std::string text, Time since);
   void release(Time now, bool all);
   void show(const Held& held);
   std::string prefix_of(const std::vector<int>& ranks);

@@ -66,6 +66,12 @@ TEST(console, the_order_of_each_rank_is_kept) {
   EXPECT_EQ(screen.after(50), "[0/0] a\n[ranks 0,1] b\n[0/1] a\n");
 }
 
+TEST(console, ranks_that_are_read_one_after_the_other_are_compared_line_by_line) {
+  Screen screen(3);
+  screen.add(0, "I am 0\nsame\nI was 0\n").add(1, "I am 1\nsame\nI was 1\n");
+  EXPECT_EQ(screen.after(50), "[0/0] I am 0\n[0/1] I am 1\n[ranks 0,1] same\n[0/0] I was 0\n[0/1] I was 1\n");
+}
+
 TEST(console, one_ranks_repetitions_stay) {
   Screen screen(3);
   screen.add(0, "x\nx\n").add(1, "x\nx\nx\n");

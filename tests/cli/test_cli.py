@@ -1,0 +1,364 @@
+"""The command line from outside: usage, help, hand-made job folders, completion in real shells."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[2]
+COMMANDS = [
+    "run",
+    "launch",
+    "list",
+    "show",
+    "logs",
+    "cancel",
+    "download",
+    "validate",
+    "completion",
+    "version",
+]
+
+JOB = """\
+$schema: https://azuremlschemas.azureedge.net/latest/commandJob.schema.json
+command: echo hello
+environment: azureml:any@latest
+"""
+
+
+def make_job(
+    home: Path, name: str, *, state: str = "Failed", submitted: float = 1000.0, world: int = 2
+) -> Path:
+    """A job folder as an ended job leaves it."""
+    folder = home / "jobs" / name
+    (folder / "user_logs").mkdir(parents=True)
+    for rank in range(world):
+        (folder / f"user_logs/std_log_process_{rank}.txt").write_text(f"first of {rank}\nlast\n")
+    verdict = {"text": "rank 1 (node 0, h) exited with code 3", "hint": "look there", "exit_code": 3}
+    verdict |= {"rank": 1, "node": 0, "host": "h", "code": 3, "last_lines": ["last"]}
+    code = 0 if state == "Completed" else 3
+    events: list[dict[str, Any]] = [
+        {
+            "event": "submitted",
+            "name": name,
+            "user": "ann",
+            "host": "h",
+            "pid": 1,
+            "nodes": 1,
+            "world": world,
+        },
+        {"event": "node_ready", "node": 0, "name": "node-0", "host": "h", "isolation": "plain"},
+        {"event": "starting", "world": world},
+        {"event": "ranks_started", "node": 0, "first_rank": 0, "pids": list(range(100, 100 + world))},
+        {"event": "running"},
+        {"event": "rank_exited", "node": 0, "rank": 1, "code": code},
+        {"event": "ended", "state": state, "exit_code": code, "verdict": verdict},
+    ]
+    lines = [json.dumps({"time": submitted + i, "task": 0, "attempt": 0} | e) for i, e in enumerate(events)]
+    (folder / "events.jsonl").write_text("\n".join(lines) + "\nnot JSON\n")
+    return folder
+
+
+# ---- usage
+
+
+def test_help_names_every_command(run: Any) -> None:
+    for flag in ("--help", "-h", "help"):
+        shown = run(flag)
+        assert shown.returncode == 0
+        for command in COMMANDS:
+            assert re.search(rf"^  {command} ", shown.stdout, re.M), command
+    assert run().returncode == 2
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_explains_itself(run: Any, command: str) -> None:
+    shown = run(command, "--help")
+    assert shown.returncode == 0
+    assert f"Usage: phalanx {command}" in shown.stdout
+    assert "Examples:" in shown.stdout
+    assert shown.stdout == run("help", command).stdout
+
+
+def test_version_is_the_projects(run: Any) -> None:
+    version = re.search(r"project\(phalanx VERSION ([\d.]+)", (TOP / "CMakeLists.txt").read_text())
+    assert version
+    assert run("--version").stdout == run("version").stdout == f"phalanx {version[1]}\n"
+
+
+def test_an_unknown_command_is_guessed(run: Any) -> None:
+    failed = run("lanch")
+    assert failed.returncode == 2
+    assert "did you mean `phalanx launch`?" in failed.stderr
+    assert "\x1b" not in run("a\x1b[31m").stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "says"),
+    [
+        (["run"], 125, "FILE is required"),
+        (["run", "x.yml", "--detatch"], 125, "did you mean --detach?"),
+        (["run", "x.yml", "--nodes", "0"], 125, "whole number"),
+        (["run", "missing.yml"], 125, "missing.yml"),
+        (["launch"], 125, "no command"),
+        (["launch", "-n", "x", "true"], 125, "whole number"),
+        (["launch", "--bogus", "true"], 125, "unknown option --bogus"),
+        (["launch", "--isolation", "magic", "true"], 125, "none of"),
+        (["launch", "--env", "nothing", "true"], 125, "NAME=VALUE"),
+        (["launch", "--name", "a/b", "true"], 125, "--name"),
+        (["list", "-o", "xml"], 2, "none of table"),
+        (["list", "more"], 2, "unexpected argument"),
+        (["cancel"], 2, "NAME is required"),
+        (["validate"], 2, "FILE is required"),
+        (["completion", "tcsh"], 2, "bash or zsh"),
+        (["show", "nothing"], 1, "there is no job"),
+        (["show"], 1, "no jobs yet"),
+        (["logs", "../.."], 1, "there is no job"),
+    ],
+)
+def test_what_makes_no_sense_is_said(run: Any, args: list[str], code: int, says: str) -> None:
+    failed = run(*args)
+    assert (failed.returncode, says in failed.stderr) == (code, True), failed.stderr
+    assert failed.stdout == ""
+
+
+def test_validate_says_where(phalanx: Any, run: Any) -> None:
+    good, bad = phalanx.folder / "good.yml", phalanx.folder / "bad.yml"
+    good.write_text(JOB)
+    bad.write_text(JOB + "resources:\n  instance_count: none\n")
+    assert run("validate", good).returncode == 0
+    failed = run("validate", bad)
+    assert failed.returncode == 1
+    assert "bad.yml:5:" in failed.stdout
+    assert run("validate", bad, "--set", "resources.instance_count=2", "--set", "inputs.x=1").returncode in (
+        0,
+        1,
+    )
+
+
+# ---- jobs on disk
+
+
+def test_list_is_newest_first(phalanx: Any, run: Any) -> None:
+    assert run("list").returncode == 0
+    make_job(phalanx.home, "old", submitted=1000)
+    make_job(phalanx.home, "new", submitted=2000, state="Completed")
+    table = run("list").stdout.splitlines()
+    assert [line.split()[0] for line in table] == ["NAME", "new", "old"]
+    assert "2 processes" in table[1]
+    listed = json.loads(run("list", "-o", "json").stdout)
+    assert [(job["name"], job["state"], job["exit_code"]) for job in listed] == [
+        ("new", "Completed", 0),
+        ("old", "Failed", 3),
+    ]
+    assert len(json.loads(run("list", "-o", "json", "-n", "1").stdout)) == 1
+    assert run("list", "-o", "tsv").stdout.startswith("new\tCompleted\t")
+
+
+def test_yaml_is_what_json_is(phalanx: Any, run: Any) -> None:
+    yaml = pytest.importorskip("yaml")
+    make_job(phalanx.home, "job")
+    for args in (["list"], ["show", "job"]):
+        assert yaml.safe_load(run(*args, "-o", "yaml").stdout) == json.loads(run(*args, "-o", "json").stdout)
+
+
+def test_show_tells_all(phalanx: Any, run: Any) -> None:
+    folder = make_job(phalanx.home, "neat_gas_1")
+    text = run("show", "neat").stdout
+    for words in (
+        "Failed, exit code 3",
+        "node-0",
+        "rank 1 (node 0, h) exited with code 3",
+        "look there",
+        str(folder),
+    ):
+        assert words in text
+    shown = json.loads(run("show", "-o", "json").stdout)
+    assert {
+        "name",
+        "state",
+        "coordinator",
+        "nodes",
+        "ranks",
+        "verdict",
+        "exit_code",
+        "folder",
+    } <= shown.keys()
+    assert shown["ranks"][1]["exit_code"] == 3
+    assert shown["nodes"][0]["isolation"] == "plain"
+
+
+def test_a_beginning_of_a_name_must_be_the_only_one(phalanx: Any, run: Any) -> None:
+    for name in ("neat_a", "neat_b", "neat"):
+        make_job(phalanx.home, name)
+    assert "name        neat\n" in run("show", "neat").stdout
+    failed = run("show", "neat_")
+    assert failed.returncode == 1
+    assert "neat_a, neat_b" in failed.stderr
+
+
+def test_a_job_whose_coordinator_died_is_failed(phalanx: Any, run: Any) -> None:
+    folder = make_job(phalanx.home, "job")
+    lines = (folder / "events.jsonl").read_text().splitlines()
+    (folder / "events.jsonl").write_text("\n".join(lines[:5]) + "\n")
+    assert "without a word" in run("show", "job").stdout
+    assert run("cancel", "job").returncode == 0
+    assert "without a word" in run("logs", "job", "--follow").stderr
+
+
+def test_logs_of_all_and_of_one(phalanx: Any, run: Any) -> None:
+    make_job(phalanx.home, "job")
+    assert run("logs").stdout == "[0/0] first of 0\n[0/0] last\n[0/1] first of 1\n[0/1] last\n"
+    assert run("logs", "--rank", "1").stdout == "first of 1\nlast\n"
+    assert run("logs", "--tail", "1", "--no-prefix").stdout == "last\nlast\n"
+    assert run("logs", "--rank", "2").returncode == 1
+    followed = run("logs", "job", "--follow")
+    assert followed.returncode == 0
+    assert followed.stdout == "[0/0] first of 0\n[0/1] first of 1\n[ranks 0,1] last\n"
+
+
+def test_cancel_of_an_ended_job_says_so(phalanx: Any, run: Any) -> None:
+    make_job(phalanx.home, "job")
+    done = run("cancel", "job")
+    assert done.returncode == 0
+    assert "has ended already: Failed" in done.stderr
+
+
+def test_download_lays_out_as_azure_ml(phalanx: Any, run: Any) -> None:
+    folder = make_job(phalanx.home, "job")
+    for path in (
+        "nodes/0/wd/outputs/model",
+        "nodes/1/wd/logs/log",
+        "outputs/weights/w",
+        "nodes/0/wd/main.py",
+    ):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(path)
+    target = phalanx.folder / "got"
+    assert run("download", "job", "-p", target, "--all").returncode == 0
+    got = {str(path.relative_to(target)) for path in target.rglob("*") if path.is_file()}
+    assert got == {
+        "artifacts/outputs/model",
+        "artifacts/node_1/logs/log",
+        "artifacts/user_logs/std_log_process_0.txt",
+        "artifacts/user_logs/std_log_process_1.txt",
+        "named-outputs/weights/w",
+    }
+    (target / "artifacts/outputs/model").write_text("mine")
+    again = run("download", "job", "-p", target)
+    assert again.returncode == 1
+    assert "--force" in again.stderr
+    assert (target / "artifacts/outputs/model").read_text() == "mine"
+    assert run("download", "job", "-p", target, "--force").returncode == 0
+    assert (target / "artifacts/outputs/model").read_text() == "nodes/0/wd/outputs/model"
+    assert "there are: weights" in run("download", "job", "--output-name", "none").stderr
+
+
+# ---- jobs that run
+
+
+def test_launch_takes_the_rest_as_the_command(run: Any) -> None:
+    done = run("launch", "-q", "-n", "2", "--", "sh", "-c", "echo $RANK $0", "--help", "-n")
+    assert done.returncode == 0
+    assert sorted(done.stdout.splitlines()) == ["[0/0] 0 --help", "[0/1] 1 --help"]
+    assert done.stderr == ""
+    assert run("launch", "-q", "echo", "--", "-n", "3").stdout == "-- -n 3\n"
+
+
+def test_exit_codes_are_the_jobs(run: Any) -> None:
+    failed = run("launch", "-n", "2", "sh", "-c", "[ $RANK = 0 ] || { echo oh no; exit 7; }; sleep 60")
+    assert failed.returncode == 7
+    assert "rank 1" in failed.stderr
+    assert "| oh no" in failed.stderr
+    assert run("launch", "-q", "nosuchcommand").returncode == 127
+
+
+def test_the_same_line_is_shown_once(run: Any) -> None:
+    assert run("launch", "-q", "-n", "4", "sh", "-c", "echo same").stdout.count("same") <= 4
+    assert run("launch", "-q", "-n", "2", "--rank", "1", "sh", "-c", "echo $RANK").stdout == "1\n"
+
+
+def test_ctrl_c_stops_and_again_kills(phalanx: Any) -> None:
+    running = phalanx.start(
+        "launch", "-n", "2", "sh", "-c", "trap '' TERM INT; echo up; while :; do sleep 1; done"
+    )
+    assert running.stdout
+    for line in running.stdout:
+        if "up" in line:
+            break
+    running.send_signal(signal.SIGINT)
+    for line in running.stdout:
+        if "press Ctrl-C again" in line:
+            break
+    running.send_signal(signal.SIGINT)
+    running.stdout.read()
+    assert running.wait(30) == 130
+
+
+def test_sigterm_ends_a_launch(phalanx: Any) -> None:
+    running = phalanx.start("launch", "sh", "-c", "echo up; exec sleep 60")
+    assert running.stdout
+    for line in running.stdout:
+        if "up" in line:
+            break
+    running.terminate()
+    running.stdout.read()
+    assert running.wait(30) == 143
+
+
+def test_detach_cancel_and_logs(phalanx: Any, run: Any) -> None:
+    job = phalanx.folder / "job.yml"
+    job.write_text(JOB.replace("echo hello", "echo hello; sleep 60"))
+    started = run("run", job, "--detach")
+    assert started.returncode == 0, started.stderr
+    name = started.stdout.strip()
+    deadline = time.monotonic() + 30
+    while "hello" not in run("logs", name).stdout and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert run("download", name).returncode == 1
+    assert run("cancel", name).returncode == 0
+    assert json.loads(run("show", name, "-o", "json").stdout)["state"] == "Canceled"
+
+
+# ---- completion
+
+
+def test_bash_completes(phalanx: Any, run: Any) -> None:
+    make_job(phalanx.home, "neat_gas")
+    script = phalanx.folder / "completion.bash"
+    script.write_text(run("completion", "bash").stdout)
+
+    def complete(*words: str) -> set[str]:
+        quoted = " ".join(f"'{word}'" for word in words)
+        code = f"source {script}; COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _phalanx; "
+        code += "printf '%s\\n' \"${COMPREPLY[@]}\""
+        environment = os.environ | {"PHALANX_HOME": str(phalanx.home)}
+        done = subprocess.run(
+            ["bash", "-c", code], capture_output=True, text=True, env=environment, check=True
+        )
+        assert done.stderr == ""
+        return set(done.stdout.split())
+
+    assert complete("phalanx", "la") == {"launch"}
+    assert set(COMMANDS) <= complete("phalanx", "")
+    assert complete("phalanx", "show", "ne") == {"neat_gas"}
+    assert complete("phalanx", "list", "-o", "") == {"table", "json", "yaml", "tsv"}
+    assert complete("phalanx", "run", "--det") == {"--detach"}
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not there")
+def test_zsh_takes_the_script(phalanx: Any, run: Any) -> None:
+    script = phalanx.folder / "_phalanx"
+    script.write_text(run("completion", "zsh").stdout)
+    code = f"autoload -Uz compinit && compinit -u -D && source {script} && print -r -- $_comps[phalanx]"
+    done = subprocess.run(["zsh", "-f", "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("_phalanx\n", "")

@@ -94,26 +94,26 @@ void Coordinator::on_nodes(Result<std::vector<NodeLink>> links) {
   record(event("preparing"));
   nodes_.resize(links->size());
   for (size_t i = 0; i < links->size(); ++i) {
-    job_.allocation.nodes[i].gpus = (*links)[i].gpus;
+    plan::AllocatedNode& node = job_.allocation.nodes[i];
+    node.host = (*links)[i].host;
+    node.address = (*links)[i].address;
+    node.gpus = (*links)[i].gpus;
+    node.ports = (*links)[i].ports;
     connect(i, std::move((*links)[i]));
   }
 }
 
 void Coordinator::start_when_ready() {
   if (start_sent_ || stopping_ || finalizing_) return;
+  // All or none: ranks of one node would only wait for those of a node that does not come. A single node has nobody to
+  // wait for, and finds its orders when it is there.
   for (const Node& node : nodes_)
-    if (!node.ready || !node.prepared) return;
+    if (!node.prepared || (!node.ready && nodes_.size() > 1)) return;
   if (const Status planned = make_plan(); !planned) return fail_before_start(planned.error().reason, "", 125);
   send_start();
 }
 
 Status Coordinator::make_plan() {
-  for (size_t i = 0; i < nodes_.size(); ++i) {
-    plan::AllocatedNode& node = job_.allocation.nodes[i];
-    node.host = nodes_[i].hello.host;
-    node.address = nodes_[i].hello.address;
-    node.ports = nodes_[i].hello.ports;
-  }
   plan_ = TRY(plan::make_plan(job_.spec, job_.allocation));
   if (!plan_->hostfile.empty()) TRY(write_file(job_.allocation.attached_file, plan_->hostfile));
   return Done{};
@@ -125,6 +125,7 @@ void Coordinator::send_start() {
   wire::Start start;
   start.plan = plan::to_json(*plan_);
   start.environment = job_.environment;
+  start.alone = nodes_.size() == 1;
   for (size_t i = 0; i < nodes_.size(); ++i) {
     start.logs.clear();
     const plan::NodePart& part = plan_->nodes[i];

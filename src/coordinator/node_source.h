@@ -14,7 +14,9 @@ namespace phalanx::coordinator {
 struct NodeLink {
   UniqueFd link;        // frames to and from the supervisor
   UniqueFd guard_link;  // frames from the guard; closed when nothing of the node lives
+  std::string host, address;
   std::vector<std::string> gpus;  // that it was given
+  std::vector<uint16_t> ports;    // that are held for it
 };
 
 struct Waiting {  // for people, and for the event log

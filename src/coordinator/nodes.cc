@@ -32,6 +32,7 @@ void Coordinator::connect(size_t index, NodeLink link) {
                                            job_.layout.working_directory(static_cast<int>(index))}));
   else
     node.prepared = true;
+  start_when_ready();
 }
 
 void Coordinator::send(Node& node, json::object message) {
@@ -73,7 +74,7 @@ void Coordinator::on_frame(size_t index, const wire::Frame& frame) {
   if (type == "lost") return with.operator()<wire::Lost>([&](const wire::Lost& lost) { node_lost(index, lost.reason); });
   if (type == "empty") {
     node.empty = true;
-    if (!finalizing_) node_lost(index, "it gave up");
+    if (!finalizing_ && !(nodes_.size() == 1 && node.started && node.running == 0)) node_lost(index, "it gave up");
     node_gone(index);
   }
 }
@@ -100,7 +101,7 @@ void Coordinator::on_started(size_t index, const wire::Started& started) {
     Failure failure;
     failure.rank = part.first_rank() + started.failed_local_rank;
     failure.node = static_cast<int>(index);
-    failure.host = node.hello.host;
+    failure.host = job_.allocation.nodes[index].host;
     failure.text = "rank " + std::to_string(failure.rank) + " (node " + std::to_string(index) + ", " + failure.host +
                    ") could not be started: " + started.error;
     failure.exit_code = started.exit_code;
@@ -130,7 +131,7 @@ void Coordinator::on_exited(size_t index, const wire::Exited& exited) {
     record(event("rank_exited", std::move(data)));
     const bool failed = exit.signal || exit.code.value_or(0) != 0;
     if (failed && !exit.stopped)
-      fail({rank, static_cast<int>(index), node.hello.host, exit.code, exit.signal, exit.oom, exit.at, 0, exit.tail, "", "", 0});
+      fail({rank, static_cast<int>(index), job_.allocation.nodes[index].host, exit.code, exit.signal, exit.oom, exit.at, 0, exit.tail, "", "", 0});
   }
   rank_count_changed();
 }
@@ -143,7 +144,7 @@ void Coordinator::node_lost(size_t index, const std::string& reason) {
   if (finalizing_ || cancel_) return rank_count_changed();  // it is ending anyway
   Failure failure;
   failure.node = static_cast<int>(index);
-  failure.host = node.hello.host;
+  failure.host = job_.allocation.nodes[index].host;
   failure.text = "node " + std::to_string(index) + (failure.host.empty() ? "" : " (" + failure.host + ")") + " was lost: " + reason;
   failure.exit_code = 125;
   failure.at = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();

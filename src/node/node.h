@@ -29,7 +29,7 @@ struct NodeConfig {
   std::string job;
   int node = 0;
   spec::Isolation isolation = spec::Isolation::automatic;
-  int ports = 0;               // how many to hold
+  std::vector<uint16_t> ports; // held for this node by whoever starts it, whose descriptors are among `keep`
   std::string host, address;   // what it says of itself
   std::string system_log;      // file for its own words; empty: none
 };
@@ -41,7 +41,8 @@ struct NodeHandle {
   UniqueFd guard_link;  // to the guard
 };
 
-// Forks the guard, which forks the supervisor. `keep` are descriptors (the slots' locks) that live as long as the guard.
+// Forks the guard, which forks the supervisor. `keep` are descriptors (locks of slots, held ports) that live as long as
+// the guard.
 Result<NodeHandle> start_node(const NodeConfig& config, const std::vector<int>& keep);
 
 }  // namespace phalanx::node

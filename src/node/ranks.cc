@@ -43,6 +43,7 @@ void Supervisor::start(const wire::Start& message) {
   auto plan = plan::from_json(message.plan);
   if (!plan) return send(wire::to_json(wire::Started{{}, plan.error().reason, 0, kRefused}));
   plan_ = std::move(*plan);
+  alone_ = message.alone;
   send(wire::to_json(start_ranks(message)));
 }
 
@@ -140,7 +141,7 @@ void Supervisor::on_child() {
     if (auto exit = exit_of(*ended)) exited.exits.push_back(std::move(*exit));
   }
   if (!exited.exits.empty()) send(wire::to_json(exited));
-  if (orphaned_ && local_rank_of_.empty()) leave();
+  if ((orphaned_ || (alone_ && !ranks_.empty())) && local_rank_of_.empty()) leave();
   if (leaving_) finish_when_drained();
 }
 

@@ -46,15 +46,7 @@ void Supervisor::hello() {
   hello.supervisor_pid = own_outer_pid();
   hello.isolation = process::to_text(parts_.mode);
   hello.note = parts_.note;
-  for (int i = 0; i < config_.ports; ++i) {
-    auto held = machine::hold_port();
-    if (!held) {
-      hello.note += (hello.note.empty() ? "" : "; ") + held.error().reason;
-      break;
-    }
-    hello.ports.push_back(held->number);
-    ports_.push_back(std::move(*held));
-  }
+  hello.ports = config_.ports;
   send(wire::to_json(hello));
 }
 

@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/unique_fd.h"
-#include "machine/machine.h"
 #include "node/environment.h"
 #include "node/node.h"
 #include "node/rank_log.h"
@@ -87,7 +86,6 @@ class Supervisor {
   SupervisorParts parts_;
   Loop loop_;
   std::unique_ptr<wire::Connection> link_;
-  std::vector<machine::HeldPort> ports_;
   std::optional<plan::Plan> plan_;
   std::vector<Rank> ranks_;             // by local rank
   std::map<pid_t, int> local_rank_of_;  // of living ranks
@@ -95,6 +93,7 @@ class Supervisor {
   UniqueFd copier_report_, null_input_;
   uint64_t sequence_ = 0, acknowledged_ = 0;
   long long oom_kills_ = -1;  // of the machine, soon after the ranks had been started; -1: not known yet
+  bool alone_ = false;        // no other node: when our ranks have ended, so has the job
   bool orphaned_ = false;     // no coordinator any more
   bool leaving_ = false;      // killing and draining
   bool done_ = false;

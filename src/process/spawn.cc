@@ -35,7 +35,9 @@ bool prepare(const Spawn& what, pid_t caller, Failure& failure) {
     failure = {errno, call};
     return false;
   };
-  if (::setsid() < 0) return fails("setsid");
+  // A group and not a session: that of the supervisor has no terminal anyway, and with autogroups the scheduler would treat
+  // each rank as a stranger to the others (measured: twice the time to start eight processes).
+  if (::setpgid(0, 0) < 0) return fails("setpgid");
   if (what.cgroup_procs >= 0 && ::write(what.cgroup_procs, "0", 1) != 1) return fails("enter the cgroup");
   if (what.die_with_parent) {
     if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return fails("prctl");

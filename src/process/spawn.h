@@ -31,7 +31,7 @@ struct Spawned {
   const char* failed = "";  // which call: "execve", "chdir", ...
 };
 
-// The new process leads a session of its own, has all signals at their defaults and unblocked, and no descriptors of the
+// The new process leads a process group of its own, has all signals at their defaults and unblocked, and no descriptors of the
 // caller but 0, 1 and 2 (all others are close-on-exec). RLIMIT_NOFILE is what it was when the caller started.
 // errno of a failed vfork is returned in `error` with pid -1.
 Spawned spawn(const Spawn& what);

@@ -53,16 +53,16 @@ TEST(Spawn, runs_a_program_with_its_output_environment_and_folder) {
   EXPECT_EQ(*read_file(out), "b c\n" + folder.path + "\nerr\n");
 }
 
-TEST(Spawn, children_lead_a_session_and_have_no_blocked_signals_and_none_of_our_descriptors) {
+TEST(Spawn, children_lead_a_group_and_have_no_blocked_signals_and_none_of_our_descriptors) {
   const Folder folder;
   const UniqueFd ours(::open((folder.path + "/ours").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  const auto answer = capture({"/bin/sh", "-c", "ps -o sid= -p $$; echo $$; grep SigBlk /proc/self/status; ls -l /proc/self/fd"},
+  const auto answer = capture({"/bin/sh", "-c", "ps -o pgid= -p $$; echo $$; grep SigBlk /proc/self/status; ls -l /proc/self/fd"},
                               {"PATH=/usr/bin:/bin"}, std::chrono::seconds(20));
   ASSERT_TRUE(answer) << answer.error().reason;
-  long sid = 0, pid = 0;
+  long group = 0, pid = 0;
   unsigned long long blocked = 1;
-  ASSERT_EQ(std::sscanf(answer->output.c_str(), "%ld %ld SigBlk: %llx", &sid, &pid, &blocked), 3) << answer->output;
-  EXPECT_EQ(sid, pid);
+  ASSERT_EQ(std::sscanf(answer->output.c_str(), "%ld %ld SigBlk: %llx", &group, &pid, &blocked), 3) << answer->output;
+  EXPECT_EQ(group, pid);
   EXPECT_EQ(blocked, 0u);
   EXPECT_EQ(answer->output.find(folder.path), std::string::npos) << answer->output;
 }

@@ -53,7 +53,7 @@ Prepared take(const json::object& o) {
 template <>
 Start take(const json::object& o) {
   return {o.at("plan").as_object(), get<std::vector<std::string>>(o, "environment"),
-          get<std::vector<std::string>>(o, "logs"), get<std::string>(o, "directory")};
+          get<std::vector<std::string>>(o, "logs"), get<std::string>(o, "directory"), get<bool>(o, "alone")};
 }
 template <>
 Started take(const json::object& o) {
@@ -93,7 +93,7 @@ json::object to_json(const Prepare& m) {
 json::object to_json(const Prepared& m) { return {{"type", "prepared"}, {"error", m.error}}; }
 json::object to_json(const Start& m) {
   return {{"type", "start"}, {"plan", m.plan}, {"environment", json::value_from(m.environment)},
-          {"logs", json::value_from(m.logs)}, {"directory", m.directory}};
+          {"logs", json::value_from(m.logs)}, {"directory", m.directory}, {"alone", m.alone}};
 }
 json::object to_json(const Started& m) {
   return {{"type", "started"}, {"pids", json::value_from(m.pids)}, {"error", m.error},

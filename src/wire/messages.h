@@ -40,6 +40,7 @@ struct Start {
   std::vector<std::string> environment;  // of the submitter, scrubbed
   std::vector<std::string> logs;         // file of each of the node's ranks, by local rank
   std::string directory;                 // where ranks run
+  bool alone = false;                    // no other node runs ranks: leave, untold, when yours have ended
 };
 struct Started {
   std::vector<int> pids;  // by local rank; 0 where it could not be started

@@ -88,7 +88,6 @@ LocalPlan local_plan(const Submission& submission, const Prospect& prospect, con
     config.job = prospect.allocation.job;
     config.node = static_cast<int>(i);
     config.isolation = submission.spec.isolation;
-    config.ports = i == 0 ? plan::kPortsOfNode0 : 0;
     config.host = nodes[i].host;
     config.address = nodes[i].address;
     config.system_log = layout.system_logs() + "/node_" + std::to_string(i) + ".log";
@@ -96,6 +95,7 @@ LocalPlan local_plan(const Submission& submission, const Prospect& prospect, con
   }
   const bool inside = std::getenv("PHALANX_JOB") != nullptr;  // the job around us holds the slots
   if (!submission.spec.oversubscribe && !inside) local.slots = slots_for(submission.spec, prospect.plan, prospect.machine);
+  local.ports_of_node_0 = plan::kPortsOfNode0;
   local.gpus = prospect.machine.gpus;
   local.gpus_per_node = gpus_per_node(submission.spec, nodes);
   return local;

@@ -65,11 +65,19 @@ void LocalNodes::start_nodes() {
   std::vector<int> keep;
   for (const UniqueFd& lock : slots_.locks) keep.push_back(lock.get());
   if (queue_) keep.push_back(queue_->ticket_fd());
+  for (int i = 0; i < plan_.ports_of_node_0; ++i) {
+    auto held = machine::hold_port();
+    if (!held) return deliver(std::move(held).error());
+    plan_.nodes.front().ports.push_back(held->number);
+    keep.push_back(held->holder.get());
+    ports_.push_back(std::move(*held));
+  }
   std::vector<coordinator::NodeLink> links;
   for (size_t i = 0; i < plan_.nodes.size(); ++i) {
     auto started = node::start_node(plan_.nodes[i], keep);
     if (!started) return deliver(std::move(started).error());  // the others end when their links close
-    links.push_back({std::move(started->link), std::move(started->guard_link), gpus_of(i)});
+    const node::NodeConfig& config = plan_.nodes[i];
+    links.push_back({std::move(started->link), std::move(started->guard_link), config.host, config.address, gpus_of(i), config.ports});
   }
   deliver(std::move(links));
 }

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "coordinator/node_source.h"
+#include "machine/machine.h"
 #include "machine/slots.h"
 #include "node/node.h"
 
@@ -12,6 +13,7 @@ namespace phalanx::engine::local {
 
 struct LocalPlan {
   std::vector<node::NodeConfig> nodes;
+  int ports_of_node_0 = 0;
   std::optional<machine::SlotRequest> slots;  // nothing: takes none (oversubscribed, or inside another job)
   std::vector<std::string> gpus;              // names of the machine's GPUs, by slot
   int gpus_per_node = 0;
@@ -36,6 +38,7 @@ class LocalNodes : public coordinator::NodeSource {
   std::function<void(Result<std::vector<coordinator::NodeLink>>)> ready_;
   std::optional<machine::SlotQueue> queue_;
   machine::Slots slots_;
+  std::vector<machine::HeldPort> ports_;
   std::string last_standing_;
   Loop::Watch notice_;
   Loop::Timer retry_;

@@ -58,6 +58,7 @@ class Coordinator {
     uint64_t sequence = 0, acknowledged = 0;
     Loop::Clock::time_point heard;
     int running = 0;  // ranks alive
+    Loop::Timer unlinked;  // its supervisor's connection has ended, and the guard has not said why yet
     bool ready = false, prepared = false, started = false, empty = false, lost = false, gone = false;
   };
   struct Cancel {

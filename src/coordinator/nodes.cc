@@ -13,8 +13,11 @@ void Coordinator::connect(size_t index, NodeLink link) {
   node.heard = Loop::now();
   node.link = std::make_unique<wire::Connection>(
       loop_, std::move(link.link), [this, index](const wire::Frame& frame) { on_frame(index, frame); },
-      [this, index](const std::string& why) {
-        if (!nodes_[index].empty) node_lost(index, why.empty() ? "its supervisor ended" : why);
+      [this, index](const std::string&) {
+        if (nodes_[index].empty) return;
+        // The guard knows more: whether it was killed, and by what. Its word comes a moment later.
+        nodes_[index].unlinked =
+            loop_.after(job_.timing.verdict_delay, [this, index] { node_lost(index, "its supervisor ended"); });
       });
   node.guard = std::make_unique<wire::Connection>(
       loop_, std::move(link.guard_link),
@@ -140,6 +143,7 @@ void Coordinator::node_lost(size_t index, const std::string& reason) {
   Node& node = nodes_[index];
   if (node.lost || node.gone || (finalizing_ && node.empty)) return;
   node.lost = true;
+  node.unlinked.cancel();
   record(event("node_lost", {{"node", index}, {"reason", reason}}));
   if (finalizing_ || cancel_) return rank_count_changed();  // it is ending anyway
   Failure failure;

@@ -133,6 +133,7 @@ void Guard::lease_lapsed() {
 
 // The supervisor died without having cleaned up: nothing of the tree may live, and no byte be lost.
 void Guard::clean_up(const std::string& reason) {
+  tell(reason);  // first, so that the other nodes need not wait for our logs
   if (cgroup_) cgroup_->kill();
   if (mode_ == process::Mode::cgroup || mode_ == process::Mode::plain) process::kill_descendants(::getpid());
   for (Received received = receive(supervisor_link_.get()); !received.closed && !received.nothing;
@@ -140,7 +141,6 @@ void Guard::clean_up(const std::string& reason) {
     adopt(received);
   rescue_logs();
   if (cgroup_) cgroup_->remove();
-  tell(reason);
   loop_.stop();
 }
 

@@ -109,7 +109,8 @@ std::string absolute(const std::string& path, const std::string& base) {
   std::filesystem::path full(path);
   if (full.is_relative()) {
     std::error_code error;
-    full = (base.empty() ? std::filesystem::current_path(error) : std::filesystem::path(absolute(base))) / full;
+    full =
+        (base.empty() ? std::filesystem::current_path(error) : std::filesystem::path(absolute(base))) / full;
   }
   std::string text = full.lexically_normal().string();
   if (text.size() > 1 && text.back() == '/') text.pop_back();

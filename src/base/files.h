@@ -1,6 +1,7 @@
 // files.h - whole small files, folders, and text helpers for them.
 //
-// All descriptors are close-on-exec. Errors name the path. Nothing here follows a global umask: modes are given.
+// All descriptors are close-on-exec. Errors name the path. Nothing here follows a global umask: modes are
+// given.
 #pragma once
 
 #include <sys/types.h>
@@ -18,7 +19,8 @@ namespace phalanx {
 // The whole of a file, of at most `limit` bytes (Code::invalid when it is longer, with its size).
 Result<std::string> read_file(const std::string& path, uint64_t limit = 64u << 20);
 
-// Writes `text` to a temporary file beside `path` and renames it: readers see the old or the new text, never half.
+// Writes `text` to a temporary file beside `path` and renames it: readers see the old or the new text, never
+// half.
 Status write_file(const std::string& path, std::string_view text, mode_t mode = 0600);
 
 // Writes all of `text` to `fd`, going on after signals and short writes.

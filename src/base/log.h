@@ -1,5 +1,6 @@
-// log.h - Phalanx's own words about one process of it, one line each: "2026-01-31T12:00:00.123 what happened key=value".
-// Lower case, no period. An object and not a global: each process opens its own. A log that cannot be written is no error.
+// log.h - Phalanx's own words about one process of it, one line each: "2026-01-31T12:00:00.123 what happened
+// key=value". Lower case, no period. An object and not a global: each process opens its own. A log that
+// cannot be written is no error.
 #pragma once
 
 #include <string>

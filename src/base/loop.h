@@ -2,8 +2,8 @@
 //
 // Not thread safe; one loop per process. Callbacks run from run() and may add or remove anything, themselves
 // included. A watch or timer lives as long as the object that was returned: dropping it cancels it.
-// It is epoll and a timer heap and nothing else, so that a process may fork, and its child forget the loop and make
-// another, at the price of three descriptors.
+// It is epoll and a timer heap and nothing else, so that a process may fork, and its child forget the loop
+// and make another, at the price of three descriptors.
 #pragma once
 
 #include <chrono>
@@ -65,10 +65,11 @@ class Loop {
   Timer after(Clock::duration delay, Callback call);
   Timer at(Clock::time_point when, Callback call);
 
-  // Blocks the signals and delivers them here as callbacks instead. Ranks get a clean mask from process::spawn.
+  // Blocks the signals and delivers them here as callbacks instead. Ranks get a clean mask from
+  // process::spawn.
   Watch on_signals(std::vector<int> signals, std::function<void(int signal)> call);
 
-  void run();   // until stop()
+  void run();  // until stop()
   void stop();
   static Clock::time_point now() { return Clock::now(); }
 

@@ -55,24 +55,25 @@ class [[nodiscard]] Result {
 struct Done {};
 using Status = Result<Done>;
 
-// TRY(expression): its value, or return its Error from this function. (Each use has a name of its own, so they nest.)
+// TRY(expression): its value, or return its Error from this function. (Each use has a name of its own, so
+// they nest.)
 #define TRY_JOIN2(a, b) a##b
 #define TRY_JOIN(a, b) TRY_JOIN2(a, b)
-#define TRY_AS(result, expression)                  \
-  ({                                                \
-    auto result = (expression);                     \
-    if (!result) return std::move(result).error();  \
-    *std::move(result);                             \
+#define TRY_AS(result, expression)                 \
+  ({                                               \
+    auto result = (expression);                    \
+    if (!result) return std::move(result).error(); \
+    *std::move(result);                            \
   })
 #define TRY(expression) TRY_AS(TRY_JOIN(try_result_, __COUNTER__), expression)
 
 // CHECK(condition): a broken invariant of our own code ends the process at once.
-#define CHECK(condition)                                                                        \
-  do {                                                                                          \
-    if (!(condition)) {                                                                         \
+#define CHECK(condition)                                                                            \
+  do {                                                                                              \
+    if (!(condition)) {                                                                             \
       std::fprintf(stderr, "phalanx: internal error: %s:%d: %s\n", __FILE__, __LINE__, #condition); \
-      std::abort();                                                                             \
-    }                                                                                           \
+      std::abort();                                                                                 \
+    }                                                                                               \
   } while (false)
 
 }  // namespace phalanx

@@ -32,7 +32,8 @@ Status Control::listen(const std::string& path) {
   address.sun_family = AF_UNIX;
   short_path.copy(address.sun_path, sizeof address.sun_path - 1);
   ::unlink(path.c_str());
-  if (::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return errno_error(path);
+  if (::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
+    return errno_error(path);
   path_ = path;
   if (::listen(listener_.get(), 16) != 0) return errno_error(path);
   watch_ = loop_.watch(listener_.get(), EPOLLIN, [this](uint32_t) { accept(); });
@@ -66,9 +67,9 @@ void Control::answer_lines(Client& client) {
     boost::system::error_code error;
     const auto request = boost::json::parse(client.partial.substr(0, end), error);
     client.partial.erase(0, end + 1);
-    const boost::json::object answer = !error && request.is_object()
-                                           ? answer_(request.get_object())
-                                           : boost::json::object{{"ok", false}, {"error", "not a JSON object"}};
+    const boost::json::object answer =
+        !error && request.is_object() ? answer_(request.get_object())
+                                      : boost::json::object{{"ok", false}, {"error", "not a JSON object"}};
     const std::string line = boost::json::serialize(answer) + "\n";
     if (::send(client.socket.get(), line.data(), line.size(), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) return;
   }

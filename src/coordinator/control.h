@@ -1,14 +1,14 @@
-// control.h - the socket at which programs on this machine ask a coordinator for something. Inside `coordinator` only.
+// control.h - the socket at which programs on this machine ask a coordinator for something. Inside
+// `coordinator` only.
 //
-// One JSON object a line each way (engine/engine.h has the requests). A client that sends rubbish, or does not read, is
-// closed and disturbs nobody.
+// One JSON object a line each way (engine/engine.h has the requests). A client that sends rubbish, or does
+// not read, is closed and disturbs nobody.
 #pragma once
 
+#include <boost/json.hpp>
 #include <functional>
 #include <list>
 #include <string>
-
-#include <boost/json.hpp>
 
 #include "base/loop.h"
 #include "base/unique_fd.h"

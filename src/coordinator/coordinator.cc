@@ -37,14 +37,20 @@ Coordinator::Coordinator(Conducted job, job::EventLog events, std::unique_ptr<No
 
 int Coordinator::run() {
   submitted_at_ = wall_clock();
-  record(event("submitted", {{"name", job_.allocation.job}, {"user", user_name()}, {"host", job_.allocation.nodes.front().host},
-                             {"pid", ::getpid()}, {"nodes", job_.allocation.nodes.size()}, {"world", job_.world}, {"version", kVersion},
+  record(event("submitted", {{"name", job_.allocation.job},
+                             {"user", user_name()},
+                             {"host", job_.allocation.nodes.front().host},
+                             {"pid", ::getpid()},
+                             {"nodes", job_.allocation.nodes.size()},
+                             {"world", job_.world},
+                             {"version", kVersion},
                              {"foreground", job_.foreground}}));
   const auto signals = loop_.on_signals({SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGCHLD}, [this](int signal) {
     if (signal == SIGTERM || signal == SIGINT) cancel("signal", "signal " + std::to_string(signal), false);
   });
   if (const Status listening = control_.listen(job_.layout.control()); !listening)
-    record(event("warning", {{"text", "`phalanx cancel` cannot reach this job: " + listening.error().reason}}));
+    record(
+        event("warning", {{"text", "`phalanx cancel` cannot reach this job: " + listening.error().reason}}));
   if (job_.submitter)
     control_.adopt(std::move(job_.submitter), [this] {
       if (job_.foreground) cancel("terminal gone", "the command line that started it", false);
@@ -71,7 +77,8 @@ void Coordinator::record(job::Event made) {
 }
 
 void Coordinator::record_rest() {
-  constexpr size_t kMostWaiting = 4096;  // beyond that gaps of logs, of which there may be any number, are forgotten
+  constexpr size_t kMostWaiting =
+      4096;  // beyond that gaps of logs, of which there may be any number, are forgotten
   while (!unwritten_.empty()) {
     const Status written = events_.append(unwritten_.front());
     if (!written) {
@@ -85,7 +92,9 @@ void Coordinator::record_rest() {
 }
 
 void Coordinator::on_waiting(const Waiting& waiting) {
-  record(event("queued", {{"slots", waiting.wanted}, {"free", waiting.free}, {"ahead", json::value_from(waiting.ahead)}}));
+  record(
+      event("queued",
+            {{"slots", waiting.wanted}, {"free", waiting.free}, {"ahead", json::value_from(waiting.ahead)}}));
 }
 
 void Coordinator::on_nodes(Result<std::vector<NodeLink>> links) {
@@ -105,8 +114,8 @@ void Coordinator::on_nodes(Result<std::vector<NodeLink>> links) {
 
 void Coordinator::start_when_ready() {
   if (start_sent_ || stopping_ || finalizing_) return;
-  // All or none: ranks of one node would only wait for those of a node that does not come. A single node has nobody to
-  // wait for, and finds its orders when it is there.
+  // All or none: ranks of one node would only wait for those of a node that does not come. A single node has
+  // nobody to wait for, and finds its orders when it is there.
   for (const Node& node : nodes_)
     if (!node.prepared || (!node.ready && nodes_.size() > 1)) return;
   if (const Status planned = make_plan(); !planned) return fail_before_start(planned.error().reason, "", 125);
@@ -131,7 +140,8 @@ void Coordinator::send_start() {
     const plan::NodePart& part = plan_->nodes[i];
     for (int local = 0; local < part.ranks(); ++local)
       start.logs.push_back(job_.layout.rank_log(part.first_rank() + local, plan_->world));
-    start.directory = job_.directory.empty() ? job_.layout.working_directory(static_cast<int>(i)) : job_.directory;
+    start.directory =
+        job_.directory.empty() ? job_.layout.working_directory(static_cast<int>(i)) : job_.directory;
     send(nodes_[i], wire::to_json(start));
   }
   // Later than the ranks' start, which these must not delay.

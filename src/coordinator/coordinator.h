@@ -1,9 +1,11 @@
-// coordinator.h - one job's conductor: a process of its own, one thread, one loop. It alone writes the event log.
+// coordinator.h - one job's conductor: a process of its own, one thread, one loop. It alone writes the event
+// log.
 //
-// Life: submitted -> queued (until the node source has nodes) -> preparing (working directories) -> starting -> running
-// -> finalizing (every node says it is empty) -> ended. At any point the job can be cancelled, a rank can fail or a node be
-// lost: then all ranks everywhere are told to stop at once, and the verdict is chosen kVerdictDelay later, so that an
-// earlier failure can still arrive.
+// Life: submitted -> queued (until the node source has nodes) -> preparing (working directories) -> starting
+// -> running
+// -> finalizing (every node says it is empty) -> ended. At any point the job can be cancelled, a rank can
+// fail or a node be lost: then all ranks everywhere are told to stop at once, and the verdict is chosen
+// kVerdictDelay later, so that an earlier failure can still arrive.
 #pragma once
 
 #include <chrono>
@@ -35,14 +37,14 @@ struct Timing {  // see node/node.h, whose lease it must outlast
 
 struct Conducted {
   spec::JobSpec spec;
-  plan::Allocation allocation;           // as planned; ports are filled in from what the nodes say
+  plan::Allocation allocation;  // as planned; ports are filled in from what the nodes say
   job::Layout layout;
   std::vector<std::string> environment;  // of the submitter, scrubbed
   std::string directory;                 // where all ranks run; empty: a copy of the code on each node
   bool has_code = false;
-  int world = 0;                         // processes in all, as planned
-  UniqueFd submitter;                    // a control connection
-  bool foreground = false;               // the job ends when that closes
+  int world = 0;            // processes in all, as planned
+  UniqueFd submitter;       // a control connection
+  bool foreground = false;  // the job ends when that closes
   Timing timing;
 };
 
@@ -57,7 +59,7 @@ class Coordinator {
     wire::Hello hello;
     uint64_t sequence = 0, acknowledged = 0;
     Loop::Clock::time_point heard;
-    int running = 0;  // ranks alive
+    int running = 0;       // ranks alive
     Loop::Timer unlinked;  // its supervisor's connection has ended, and the guard has not said why yet
     bool ready = false, prepared = false, started = false, empty = false, lost = false, gone = false;
   };

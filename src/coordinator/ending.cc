@@ -17,7 +17,8 @@ std::string text_of(const json::object& object, const char* key, const char* oth
 json::object Coordinator::on_request(const json::object& request) {
   if (text_of(request, "do", "") != "cancel") return {{"ok", false}, {"error", "unknown request"}};
   const json::value* kill = request.if_contains("kill");
-  cancel(text_of(request, "why", "cancel"), text_of(request, "by", "somebody"), kill && kill->is_bool() && kill->get_bool());
+  cancel(text_of(request, "why", "cancel"), text_of(request, "by", "somebody"),
+         kill && kill->is_bool() && kill->get_bool());
   return {{"ok", true}};
 }
 

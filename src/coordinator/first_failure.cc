@@ -10,8 +10,8 @@ namespace {
 
 std::string describe(const Failure& failure) {
   if (!failure.text.empty()) return failure.text;
-  return "rank " + std::to_string(failure.rank) + " (node " + std::to_string(failure.node) + ", " + failure.host + ") " +
-         job::describe_exit(failure.code, failure.signal);
+  return "rank " + std::to_string(failure.rank) + " (node " + std::to_string(failure.node) + ", " +
+         failure.host + ") " + job::describe_exit(failure.code, failure.signal);
 }
 
 }  // namespace
@@ -22,7 +22,9 @@ job::Verdict FirstFailure::verdict() const {
                                       [](const Failure& a, const Failure& b) { return a.at < b.at; });
   job::Verdict verdict;
   verdict.text = describe(*first);
-  verdict.hint = first->hint.empty() ? job::hint_for(first->code, first->signal, first->oom, first->last_lines) : first->hint;
+  verdict.hint = first->hint.empty()
+                     ? job::hint_for(first->code, first->signal, first->oom, first->last_lines)
+                     : first->hint;
   verdict.exit_code = first->text.empty() ? job::shell_code(first->code, first->signal) : first->exit_code;
   verdict.rank = first->rank;
   verdict.node = first->node;
@@ -31,10 +33,12 @@ job::Verdict FirstFailure::verdict() const {
   verdict.signal = first->signal;
   verdict.last_lines = first->last_lines;
   for (const Failure& other : failures_)
-    if (&other != &*first && other.node != first->node && other.at - first->at <= other.clock_error + first->clock_error &&
+    if (&other != &*first && other.node != first->node &&
+        other.at - first->at <= other.clock_error + first->clock_error &&
         other.clock_error + first->clock_error > 0)
       verdict.tie = true;
-  if (verdict.tie) verdict.text += " (another rank failed at the same time, as far as the nodes' clocks can tell)";
+  if (verdict.tie)
+    verdict.text += " (another rank failed at the same time, as far as the nodes' clocks can tell)";
   return verdict;
 }
 

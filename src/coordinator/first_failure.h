@@ -17,9 +17,9 @@ struct Failure {
   double at = 0;           // seconds since the epoch, by the clock of its node
   double clock_error = 0;  // seconds by which that clock may differ from the coordinator's
   std::vector<std::string> last_lines;
-  std::string text;        // of a failure that is no exit: replaces the description
+  std::string text;  // of a failure that is no exit: replaces the description
   std::string hint;
-  int exit_code = 0;       // of such a failure
+  int exit_code = 0;  // of such a failure
 };
 
 class FirstFailure {

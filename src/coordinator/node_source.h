@@ -27,8 +27,8 @@ struct Waiting {  // for people, and for the event log
 class NodeSource {
  public:
   virtual ~NodeSource() = default;
-  // Obtains all the nodes, which takes as long as it takes; then calls `ready` once. `waiting` is called when there is
-  // news of why not yet. Both from the loop, never from inside obtain().
+  // Obtains all the nodes, which takes as long as it takes; then calls `ready` once. `waiting` is called when
+  // there is news of why not yet. Both from the loop, never from inside obtain().
   virtual void obtain(Loop& loop, std::function<void(const Waiting&)> waiting,
                       std::function<void(Result<std::vector<NodeLink>>)> ready) = 0;
   // Nothing of the job lives any more, or it was cancelled while waiting.

@@ -16,8 +16,8 @@ void Coordinator::connect(size_t index, NodeLink link) {
       [this, index](const std::string&) {
         if (nodes_[index].empty) return;
         // The guard knows more: whether it was killed, and by what. Its word comes a moment later.
-        nodes_[index].unlinked =
-            loop_.after(job_.timing.verdict_delay, [this, index] { node_lost(index, "its supervisor ended"); });
+        nodes_[index].unlinked = loop_.after(job_.timing.verdict_delay,
+                                             [this, index] { node_lost(index, "its supervisor ended"); });
       });
   node.guard = std::make_unique<wire::Connection>(
       loop_, std::move(link.guard_link),
@@ -62,33 +62,49 @@ void Coordinator::on_frame(size_t index, const wire::Frame& frame) {
     if (!read) return node_lost(index, read.error().reason);
     handle(*read);
   };
-  if (type == "hello") return with.operator()<wire::Hello>([&](const wire::Hello& hello) { on_hello(index, hello); });
-  if (type == "prepared") return with.operator()<wire::Prepared>([&](const wire::Prepared& prepared) {
-    if (!prepared.error.empty()) return fail_before_start("the working directory could not be made: " + prepared.error, "", 125);
-    node.prepared = true;
-    start_when_ready();
-  });
-  if (type == "started") return with.operator()<wire::Started>([&](const wire::Started& s) { on_started(index, s); });
-  if (type == "exited") return with.operator()<wire::Exited>([&](const wire::Exited& e) { on_exited(index, e); });
-  if (type == "gap") return with.operator()<wire::Gap>([&](const wire::Gap& gap) {
-    record(event("log_gap", {{"rank", plan_->nodes[index].first_rank() + gap.local_rank}, {"offset", gap.offset},
-                             {"bytes", gap.bytes}, {"reason", gap.reason}}));
-  });
-  if (type == "lost") return with.operator()<wire::Lost>([&](const wire::Lost& lost) { node_lost(index, lost.reason); });
+  if (type == "hello")
+    return with.operator()<wire::Hello>([&](const wire::Hello& hello) { on_hello(index, hello); });
+  if (type == "prepared")
+    return with.operator()<wire::Prepared>([&](const wire::Prepared& prepared) {
+      if (!prepared.error.empty())
+        return fail_before_start("the working directory could not be made: " + prepared.error, "", 125);
+      node.prepared = true;
+      start_when_ready();
+    });
+  if (type == "started")
+    return with.operator()<wire::Started>([&](const wire::Started& s) { on_started(index, s); });
+  if (type == "exited")
+    return with.operator()<wire::Exited>([&](const wire::Exited& e) { on_exited(index, e); });
+  if (type == "gap")
+    return with.operator()<wire::Gap>([&](const wire::Gap& gap) {
+      record(event("log_gap", {{"rank", plan_->nodes[index].first_rank() + gap.local_rank},
+                               {"offset", gap.offset},
+                               {"bytes", gap.bytes},
+                               {"reason", gap.reason}}));
+    });
+  if (type == "lost")
+    return with.operator()<wire::Lost>([&](const wire::Lost& lost) { node_lost(index, lost.reason); });
   if (type == "empty") {
     node.empty = true;
-    if (!finalizing_ && !(nodes_.size() == 1 && node.started && node.running == 0)) node_lost(index, "it gave up");
+    if (!finalizing_ && !(nodes_.size() == 1 && node.started && node.running == 0))
+      node_lost(index, "it gave up");
     node_gone(index);
   }
 }
 
 void Coordinator::on_hello(size_t index, wire::Hello hello) {
   if (hello.build != kBuild)
-    return fail_before_start("node " + std::to_string(index) + " runs " + hello.build + ", the coordinator " + kBuild, "", 125);
+    return fail_before_start(
+        "node " + std::to_string(index) + " runs " + hello.build + ", the coordinator " + kBuild, "", 125);
   Node& node = nodes_[index];
-  record(event("node_ready", {{"node", index}, {"name", job_.allocation.nodes[index].name}, {"host", hello.host},
-                              {"address", hello.address}, {"guard_pid", hello.guard_pid},
-                              {"supervisor_pid", hello.supervisor_pid}, {"isolation", hello.isolation}, {"note", hello.note}}));
+  record(event("node_ready", {{"node", index},
+                              {"name", job_.allocation.nodes[index].name},
+                              {"host", hello.host},
+                              {"address", hello.address},
+                              {"guard_pid", hello.guard_pid},
+                              {"supervisor_pid", hello.supervisor_pid},
+                              {"isolation", hello.isolation},
+                              {"note", hello.note}}));
   node.hello = std::move(hello);
   node.ready = true;
   start_when_ready();
@@ -99,14 +115,16 @@ void Coordinator::on_started(size_t index, const wire::Started& started) {
   const plan::NodePart& part = plan_->nodes[index];
   node.started = true;
   node.running += static_cast<int>(started.pids.size());
-  record(event("ranks_started", {{"node", index}, {"first_rank", part.first_rank()}, {"pids", json::value_from(started.pids)}}));
+  record(
+      event("ranks_started",
+            {{"node", index}, {"first_rank", part.first_rank()}, {"pids", json::value_from(started.pids)}}));
   if (!started.error.empty()) {
     Failure failure;
     failure.rank = part.first_rank() + started.failed_local_rank;
     failure.node = static_cast<int>(index);
     failure.host = job_.allocation.nodes[index].host;
-    failure.text = "rank " + std::to_string(failure.rank) + " (node " + std::to_string(index) + ", " + failure.host +
-                   ") could not be started: " + started.error;
+    failure.text = "rank " + std::to_string(failure.rank) + " (node " + std::to_string(index) + ", " +
+                   failure.host + ") could not be started: " + started.error;
     failure.exit_code = started.exit_code;
     failure.code = started.exit_code;
     failure.at = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -127,14 +145,16 @@ void Coordinator::on_exited(size_t index, const wire::Exited& exited) {
   for (const wire::Exit& exit : exited.exits) {
     const int rank = plan_->nodes[index].first_rank() + exit.local_rank;
     --node.running;
-    json::object data{{"node", index}, {"rank", rank}, {"stopped", exit.stopped}, {"max_rss_kb", exit.max_rss_kb},
-                      {"oom", exit.oom}, {"at", exit.at}};
+    json::object data{{"node", index},           {"rank", rank},
+                      {"stopped", exit.stopped}, {"max_rss_kb", exit.max_rss_kb},
+                      {"oom", exit.oom},         {"at", exit.at}};
     if (exit.code) data["code"] = *exit.code;
     if (exit.signal) data["signal"] = *exit.signal;
     record(event("rank_exited", std::move(data)));
     const bool failed = exit.signal || exit.code.value_or(0) != 0;
     if (failed && !exit.stopped)
-      fail({rank, static_cast<int>(index), job_.allocation.nodes[index].host, exit.code, exit.signal, exit.oom, exit.at, 0, exit.tail, "", "", 0});
+      fail({rank, static_cast<int>(index), job_.allocation.nodes[index].host, exit.code, exit.signal,
+            exit.oom, exit.at, 0, exit.tail, "", "", 0});
   }
   rank_count_changed();
 }
@@ -149,7 +169,8 @@ void Coordinator::node_lost(size_t index, const std::string& reason) {
   Failure failure;
   failure.node = static_cast<int>(index);
   failure.host = job_.allocation.nodes[index].host;
-  failure.text = "node " + std::to_string(index) + (failure.host.empty() ? "" : " (" + failure.host + ")") + " was lost: " + reason;
+  failure.text = "node " + std::to_string(index) + (failure.host.empty() ? "" : " (" + failure.host + ")") +
+                 " was lost: " + reason;
   failure.exit_code = 125;
   failure.at = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   if (!start_sent_) return fail_before_start(failure.text, "", 125);
@@ -179,7 +200,8 @@ void Coordinator::heartbeat() {
     if (nodes_[i].gone || nodes_[i].empty) continue;
     send(nodes_[i], wire::simple("ping"));
     if (!nodes_[i].lost && now - nodes_[i].heard > job_.timing.lost_after)
-      node_lost(i, "it gave no sign of life for " + std::to_string(job_.timing.lost_after.count() / 1000) + " s");
+      node_lost(
+          i, "it gave no sign of life for " + std::to_string(job_.timing.lost_after.count() / 1000) + " s");
   }
 }
 

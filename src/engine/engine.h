@@ -21,8 +21,8 @@ struct Submission {
 
 struct Handle {
   std::string name;
-  std::string folder;  // absolute
-  UniqueFd control;    // a connection to the coordinator; connect() says what can be asked
+  std::string folder;              // absolute
+  UniqueFd control;                // a connection to the coordinator; connect() says what can be asked
   std::vector<std::string> notes;  // worth a line each to the user before the job starts
 };
 
@@ -34,7 +34,8 @@ Result<plan::Plan> preview(const Submission& submission);
 Result<Handle> submit(Submission submission);
 
 // Where programs on this machine ask a coordinator for something. One JSON object a line each way:
-//   {"do": "cancel", "by": "ann", "why": "cancel" | "interrupt", "kill": false}  ->  {"ok": true} | {"ok": false, "error": ...}
+//   {"do": "cancel", "by": "ann", "why": "cancel" | "interrupt", "kill": false}  ->  {"ok": true} | {"ok":
+//   false, "error": ...}
 Result<UniqueFd> connect(const std::string& job_folder);
 
 }  // namespace phalanx::engine

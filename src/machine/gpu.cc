@@ -61,7 +61,8 @@ std::vector<Gpu> restrict_to(const std::vector<Gpu>& gpus, const std::string& vi
     const size_t end = std::min(visible.find(',', begin), visible.size());
     const std::string entry = visible.substr(begin, end - begin);
     const auto found = std::find_if(gpus.begin(), gpus.end(), [&](const Gpu& gpu) {
-      return entry == std::to_string(gpu.index) || (!entry.empty() && entry.starts_with("GPU-") && gpu.uuid.starts_with(entry));
+      return entry == std::to_string(gpu.index) ||
+             (!entry.empty() && entry.starts_with("GPU-") && gpu.uuid.starts_with(entry));
     });
     if (found == gpus.end()) break;
     kept.push_back(*found);
@@ -70,7 +71,8 @@ std::vector<Gpu> restrict_to(const std::vector<Gpu>& gpus, const std::string& vi
   return kept;
 }
 
-// Where there is no driver, looking for its library along every path costs more than starting eight processes.
+// Where there is no driver, looking for its library along every path costs more than starting eight
+// processes.
 bool has_driver() {
   for (const char* sign : {"/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg"})
     if (::access(sign, F_OK) == 0) return true;

@@ -40,7 +40,8 @@ Result<HeldPort> hold_in(int family) {
   socklen_t size = family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
   if (family == AF_INET6) ::setsockopt(held.holder.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
   if (::bind(held.holder.get(), reinterpret_cast<sockaddr*>(&address), size) != 0) return errno_error("bind");
-  if (::getsockname(held.holder.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) return errno_error("getsockname");
+  if (::getsockname(held.holder.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
+    return errno_error("getsockname");
   // sin_port and sin6_port lie at the same place.
   held.number = ntohs(reinterpret_cast<sockaddr_in*>(&address)->sin_port);
   return held;

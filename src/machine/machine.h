@@ -14,11 +14,11 @@ std::vector<int> allowed_cpus();  // of the caller's affinity mask, which Slurm 
 std::string host_name();
 
 struct Gpu {
-  int index = 0;      // as NVML and nvidia-smi count
+  int index = 0;  // as NVML and nvidia-smi count
   std::string uuid, name;
 };
-// Through libnvidia-ml.so.1, opened at run time; none where it cannot be. CUDA_VISIBLE_DEVICES of the caller restricts
-// the list (indices and UUIDs). $PHALANX_NVML names another library: tests use a stand-in.
+// Through libnvidia-ml.so.1, opened at run time; none where it cannot be. CUDA_VISIBLE_DEVICES of the caller
+// restricts the list (indices and UUIDs). $PHALANX_NVML names another library: tests use a stand-in.
 std::vector<Gpu> find_gpus();
 
 // A port that a program can listen on later, though nobody else gets it: bound on the wildcard address with

@@ -7,14 +7,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <boost/json.hpp>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <map>
 #include <set>
-
-#include <boost/json.hpp>
 
 #include "base/files.h"
 
@@ -50,8 +49,10 @@ Status make_shared_folder(const std::string& path) {
 
 Result<std::string> lock_folder() {
   std::vector<std::string> candidates;
-  if (const char* given = std::getenv("PHALANX_LOCKS")) candidates = {given};
-  else candidates = {"/run/lock/phalanx", "/tmp/phalanx-locks"};
+  if (const char* given = std::getenv("PHALANX_LOCKS"))
+    candidates = {given};
+  else
+    candidates = {"/run/lock/phalanx", "/tmp/phalanx-locks"};
   std::string reasons;
   for (const std::string& folder : candidates) {
     Status status = make_shared_folder(folder);
@@ -74,14 +75,16 @@ bool is_locked(int fd) {
   return ::fcntl(fd, F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
 }
 
-// A slot's file, made at first need. Not O_CREAT on one that exists: protected_regular refuses that for another
-// user's file in a sticky folder.
+// A slot's file, made at first need. Not O_CREAT on one that exists: protected_regular refuses that for
+// another user's file in a sticky folder.
 UniqueFd open_slot(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
   if (fd || errno != ENOENT) return fd;
   fd.reset(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (fd) ::fchmod(fd.get(), 0666);
-  else if (errno == EEXIST) fd.reset(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  if (fd)
+    ::fchmod(fd.get(), 0666);
+  else if (errno == EEXIST)
+    fd.reset(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
   return fd;
 }
 
@@ -100,7 +103,8 @@ Result<SlotQueue> SlotQueue::join(const SlotRequest& request) {
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
   queue.since_ns_ = now.tv_sec * 1'000'000'000ll + now.tv_nsec;
-  const std::string name = std::to_string(::geteuid()) + "-" + std::to_string(::getpid()) + "-" + std::to_string(queue.since_ns_);
+  const std::string name =
+      std::to_string(::geteuid()) + "-" + std::to_string(::getpid()) + "-" + std::to_string(queue.since_ns_);
   queue.ticket_path_ = queue.folder_ + "/tickets/" + name;
   queue.ticket_ = TRY(open_file(queue.ticket_path_, O_RDWR | O_CREAT | O_EXCL, 0644));
   if (!lock(queue.ticket_.get())) return errno_error(queue.ticket_path_);
@@ -113,8 +117,9 @@ Result<SlotQueue> SlotQueue::join(const SlotRequest& request) {
 }
 
 Status SlotQueue::write_ticket(int holds) {
-  const json::object ticket{{"job", request_.job},   {"uid", ::geteuid()},       {"priority", request_.priority},
-                            {"since_ns", since_ns_}, {"holds", holds}, {"wants", request_.cpus + request_.gpus}};
+  const json::object ticket{
+      {"job", request_.job},   {"uid", ::geteuid()}, {"priority", request_.priority},
+      {"since_ns", since_ns_}, {"holds", holds},     {"wants", request_.cpus + request_.gpus}};
   std::string text = json::serialize(ticket);
   text.resize(std::max<size_t>(text.size(), 256), ' ');  // one length: a reader never sees a mix of two
   if (::pwrite(ticket_.get(), text.data(), text.size(), 0) < 0) return errno_error(ticket_path_);
@@ -148,7 +153,8 @@ std::vector<SlotQueue::Ticket> SlotQueue::read_tickets() const {
     };
     const json::value* job = object.if_contains("job");
     tickets.push_back({path, job && job->is_string() ? std::string(job->get_string()) : "?", info.st_uid,
-                       static_cast<int>(number("priority")), static_cast<int>(number("holds")), number("since_ns")});
+                       static_cast<int>(number("priority")), static_cast<int>(number("holds")),
+                       number("since_ns")});
   }
   return tickets;
 }
@@ -190,7 +196,8 @@ Result<std::optional<Slots>> SlotQueue::try_take() {
     const bool waits_before = ticket.holds == 0 && key(ticket.priority, ticket.uid, ticket.since_ns) < mine;
     if (waits_before) first = false;
     if (waits_before || ticket.holds > 0)
-      standing_.ahead.push_back(ticket.uid == ::geteuid() ? ticket.job : ticket.job + " of " + user_name(ticket.uid));
+      standing_.ahead.push_back(ticket.uid == ::geteuid() ? ticket.job
+                                                          : ticket.job + " of " + user_name(ticket.uid));
   }
   if (!first) {  // only look: a lock tried here could make the first in the queue miss its turn
     standing_.free = count_free("cpu", request_.allowed_cpus, request_.cpus) +

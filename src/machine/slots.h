@@ -1,16 +1,16 @@
 // slots.h - this machine's CPUs and GPUs as slots that jobs of all users hold, and the queue before them.
 //
-// There is no daemon: a slot is a file, held by an open-file-description lock, and the kernel frees it at the death of
-// the last process that has the descriptor (the coordinator and the guards of a job do). Waiting and running jobs have a
-// ticket each, a locked file too, that says who wants what. OFD locks and not flock: a reader can ask whether one is held
-// without taking it, so that looking at the queue never disturbs it.
+// There is no daemon: a slot is a file, held by an open-file-description lock, and the kernel frees it at the
+// death of the last process that has the descriptor (the coordinator and the guards of a job do). Waiting and
+// running jobs have a ticket each, a locked file too, that says who wants what. OFD locks and not flock: a
+// reader can ask whether one is held without taking it, so that looking at the queue never disturbs it.
 //
 //   $PHALANX_LOCKS, else /run/lock/phalanx, else /tmp/phalanx-locks   (1777)
 //   +- cpu-0 ... gpu-0 ...          0666, empty; locked = held
 //   +- tickets/UID-PID-N            0644, JSON; unlocked = left by the dead, ignored
 //
-// Order: priority, then the user who holds fewer slots, then age; only the first in the queue takes slots, so that a
-// large job is not starved by small ones, nor one user by another's many.
+// Order: priority, then the user who holds fewer slots, then age; only the first in the queue takes slots, so
+// that a large job is not starved by small ones, nor one user by another's many.
 #pragma once
 
 #include <chrono>
@@ -25,10 +25,10 @@ namespace phalanx::machine {
 
 struct SlotRequest {
   std::string job;
-  int priority = 0;          // higher first
-  int cpus = 1;              // how many of `allowed_cpus`
+  int priority = 0;  // higher first
+  int cpus = 1;      // how many of `allowed_cpus`
   std::vector<int> allowed_cpus;
-  int gpus = 0;              // how many of `allowed_gpus`
+  int gpus = 0;  // how many of `allowed_gpus`
   std::vector<int> allowed_gpus;
 };
 
@@ -52,8 +52,8 @@ class SlotQueue {
   Result<std::optional<Slots>> try_take();
   const Standing& standing() const { return standing_; }
 
-  // Readable when it is worth trying again; drain() it then. Try each second too: the last closing of a lock comes after
-  // its notice.
+  // Readable when it is worth trying again; drain() it then. Try each second too: the last closing of a lock
+  // comes after its notice.
   int notice_fd() const { return notice_.get(); }
   void drain();
 
@@ -62,11 +62,13 @@ class SlotQueue {
 
  private:
   struct Ticket;
-  SlotQueue(SlotRequest request, std::string folder) : request_(std::move(request)), folder_(std::move(folder)) {}
+  SlotQueue(SlotRequest request, std::string folder)
+      : request_(std::move(request)), folder_(std::move(folder)) {}
   Status write_ticket(int holds);
   std::vector<Ticket> read_tickets() const;
   int count_free(const char* kind, const std::vector<int>& ids, int most) const;
-  std::vector<UniqueFd> lock_some(const char* kind, const std::vector<int>& ids, int count, std::vector<int>& got) const;
+  std::vector<UniqueFd> lock_some(const char* kind, const std::vector<int>& ids, int count,
+                                  std::vector<int>& got) const;
 
   SlotRequest request_;
   std::string folder_, ticket_path_;

@@ -35,7 +35,8 @@ std::optional<Slots> take(SlotQueue& queue) {
 }
 
 TEST_F(SlotsTest, a_job_gets_slots_that_no_other_has) {
-  auto a = SlotQueue::join(wants("a", 2)), b = SlotQueue::join(wants("b", 2)), c = SlotQueue::join(wants("c", 1));
+  auto a = SlotQueue::join(wants("a", 2)), b = SlotQueue::join(wants("b", 2)),
+       c = SlotQueue::join(wants("c", 1));
   ASSERT_TRUE(a && b && c);
   const auto first = take(*a), second = take(*b);
   ASSERT_TRUE(first && second);
@@ -61,7 +62,8 @@ TEST_F(SlotsTest, slots_come_free_when_the_last_holder_goes_and_the_waiting_are_
 }
 
 TEST_F(SlotsTest, only_the_first_in_the_queue_takes_so_that_small_jobs_do_not_starve_a_large_one) {
-  auto running = SlotQueue::join(wants("running", 3)), large = SlotQueue::join(wants("large", 4)), small = SlotQueue::join(wants("small", 1));
+  auto running = SlotQueue::join(wants("running", 3)), large = SlotQueue::join(wants("large", 4)),
+       small = SlotQueue::join(wants("small", 1));
   ASSERT_TRUE(running && large && small);
   const auto held = take(*running);
   ASSERT_TRUE(held);
@@ -78,7 +80,10 @@ TEST_F(SlotsTest, priority_goes_before_age) {
 }
 
 TEST_F(SlotsTest, tickets_of_the_dead_and_rubbish_are_passed_over) {
-  { auto dead = SlotQueue::join(wants("dead", 4)); ASSERT_TRUE(dead); }
+  {
+    auto dead = SlotQueue::join(wants("dead", 4));
+    ASSERT_TRUE(dead);
+  }
   ASSERT_TRUE(write_file(folder_ + "/locks/tickets/rubbish", std::string(10000, '{'), 0644));
   ASSERT_TRUE(make_folders(folder_ + "/locks/tickets/folder"));
   auto alive = SlotQueue::join(wants("alive", 4));

@@ -9,8 +9,9 @@ namespace phalanx::node {
 
 namespace {
 
-constexpr int kOrphanGraceMs = 3000;                          // without a coordinator; no rank may live 5 s after its death
-constexpr auto kDrainPatience = std::chrono::seconds(2);      // for the end of the pipes, once all writers were killed
+constexpr int kOrphanGraceMs = 3000;  // without a coordinator; no rank may live 5 s after its death
+constexpr auto kDrainPatience =
+    std::chrono::seconds(2);  // for the end of the pipes, once all writers were killed
 
 }  // namespace
 

@@ -22,7 +22,8 @@ NodeEnvironment::NodeEnvironment(const plan::Plan& plan, int node, const std::ve
 
 NodeEnvironment::Block NodeEnvironment::for_rank(int local_rank) const {
   Block block;
-  for (const auto& [name, value] : plan::rank_env(plan_, node_, local_rank)) block.own.push_back(name + "=" + value);
+  for (const auto& [name, value] : plan::rank_env(plan_, node_, local_rank))
+    block.own.push_back(name + "=" + value);
   block.pointers.reserve(block.own.size() + lines_.size() + 1);
   for (const std::string& line : block.own) block.pointers.push_back(line.c_str());
   for (const std::string& line : lines_) block.pointers.push_back(line.c_str());

@@ -1,4 +1,5 @@
-// environment.h - what the processes of a node find in their environment: the submitter's, the plan's, the user's.
+// environment.h - what the processes of a node find in their environment: the submitter's, the plan's, the
+// user's.
 #pragma once
 
 #include <string>
@@ -12,7 +13,8 @@ namespace phalanx::node {
 class NodeEnvironment {
  public:
   // `submitted`: "NAME=value" lines, without another launcher's identity.
-  NodeEnvironment(const plan::Plan& plan, int node, const std::vector<std::string>& submitted, const std::string& directory);
+  NodeEnvironment(const plan::Plan& plan, int node, const std::vector<std::string>& submitted,
+                  const std::string& directory);
 
   struct Block {
     std::vector<std::string> own;       // of this rank

@@ -18,22 +18,30 @@ namespace phalanx::node {
 
 namespace {
 
-constexpr auto kRescue = std::chrono::milliseconds(3000);  // for what is left in the pipes, once all writers were killed
+constexpr auto kRescue =
+    std::chrono::milliseconds(3000);  // for what is left in the pipes, once all writers were killed
 
 std::vector<process::Mode> modes_to_try(spec::Isolation wanted) {
   using process::Mode;
   switch (wanted) {
-    case spec::Isolation::pid_namespace: return {Mode::pid_namespace};
-    case spec::Isolation::user_namespace: return {Mode::user_namespace};
-    case spec::Isolation::cgroup: return {Mode::cgroup};
-    case spec::Isolation::plain: return {Mode::plain};
-    case spec::Isolation::automatic: break;
+    case spec::Isolation::pid_namespace:
+      return {Mode::pid_namespace};
+    case spec::Isolation::user_namespace:
+      return {Mode::user_namespace};
+    case spec::Isolation::cgroup:
+      return {Mode::cgroup};
+    case spec::Isolation::plain:
+      return {Mode::plain};
+    case spec::Isolation::automatic:
+      break;
   }
   return {Mode::pid_namespace, Mode::user_namespace, Mode::cgroup, Mode::plain};
 }
 
 std::string describe(const process::Ended& ended) {
-  if (ended.signal) return std::string("was killed by signal ") + std::to_string(*ended.signal) + " (" + ::strsignal(*ended.signal) + ")";
+  if (ended.signal)
+    return std::string("was killed by signal ") + std::to_string(*ended.signal) + " (" +
+           ::strsignal(*ended.signal) + ")";
   return "ended with code " + std::to_string(ended.code.value_or(-1));
 }
 
@@ -68,14 +76,17 @@ Status Guard::start_supervisor() {
       link_.reset();  // the supervisor's alone: its end is the connection's end
       return Done{};
     }
-    refused += (refused.empty() ? "" : "; ") + std::string(process::to_text(mode)) + ": " + pid.error().reason;
+    refused +=
+        (refused.empty() ? "" : "; ") + std::string(process::to_text(mode)) + ": " + pid.error().reason;
   }
-  return Error{Code::denied, "isolation is refused here (" + refused + "); `isolation: auto` takes the best there is"};
+  return Error{Code::denied,
+               "isolation is refused here (" + refused + "); `isolation: auto` takes the best there is"};
 }
 
 Result<pid_t> Guard::fork_supervisor(process::Mode mode, int supervisor_end) {
   if (mode == process::Mode::cgroup)
-    cgroup_.emplace(TRY(process::Cgroup::make("phalanx-" + std::to_string(::getpid()) + "-" + config_.job.substr(0, 100))));
+    cgroup_.emplace(TRY(
+        process::Cgroup::make("phalanx-" + std::to_string(::getpid()) + "-" + config_.job.substr(0, 100))));
   const int outer_proc = ::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
   const UniqueFd proc(outer_proc);
   std::vector<int> keep{link_.get(), supervisor_end, outer_proc};
@@ -128,7 +139,8 @@ void Guard::on_child() {
 
 void Guard::lease_lapsed() {
   lapsed_ = true;
-  if (supervisor_ > 0) ::kill(supervisor_, SIGKILL);  // its exit comes as SIGCHLD, with all of its namespace dead
+  if (supervisor_ > 0)
+    ::kill(supervisor_, SIGKILL);  // its exit comes as SIGCHLD, with all of its namespace dead
 }
 
 // The supervisor died without having cleaned up: nothing of the tree may live, and no byte be lost.

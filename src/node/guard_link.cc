@@ -77,7 +77,8 @@ Received receive(int fd) {
     const size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
     std::vector<int> fds(count);
     std::memcpy(fds.data(), CMSG_DATA(header), count * sizeof(int));
-    for (size_t i = 0; i + 1 < count; i += 2) received.logs.emplace_back(UniqueFd(fds[i]), UniqueFd(fds[i + 1]));
+    for (size_t i = 0; i + 1 < count; i += 2)
+      received.logs.emplace_back(UniqueFd(fds[i]), UniqueFd(fds[i + 1]));
   }
   return received;
 }

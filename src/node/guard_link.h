@@ -1,5 +1,5 @@
-// guard_link.h - between guard and supervisor: a packet socket. The supervisor sends one byte as a sign of life, and for each
-// rank its pipe and its log file (as descriptors). Inside `node` only.
+// guard_link.h - between guard and supervisor: a packet socket. The supervisor sends one byte as a sign of
+// life, and for each rank its pipe and its log file (as descriptors). Inside `node` only.
 #pragma once
 
 #include <utility>

@@ -1,12 +1,16 @@
 // node.h - one node of a job: two processes, forked and not exec'd, on the machine where its ranks run.
 //
-//   guard        only waits: for its supervisor, and for the lease. Has a copy of the read end of every rank's pipe, so that
-//                no rank gets SIGPIPE and no byte is lost when the supervisor dies; kills all that is left then.
-//   supervisor   one thread, one loop: starts the ranks, keeps their logs, reports their exits to the coordinator.
+//   guard        only waits: for its supervisor, and for the lease. Has a copy of the read end of every
+//   rank's pipe, so that
+//                no rank gets SIGPIPE and no byte is lost when the supervisor dies; kills all that is left
+//                then.
+//   supervisor   one thread, one loop: starts the ranks, keeps their logs, reports their exits to the
+//   coordinator.
 //
-// Times (contract: docs/ending.md). A supervisor that hears nothing from the coordinator for kLease kills its ranks; a guard
-// that hears nothing from its supervisor for kLease + kGuardSlack kills them all. The coordinator counts a node as lost
-// after kLease + kLostSlack, so it never starts anew beside ranks that still live.
+// Times (contract: docs/ending.md). A supervisor that hears nothing from the coordinator for kLease kills its
+// ranks; a guard that hears nothing from its supervisor for kLease + kGuardSlack kills them all. The
+// coordinator counts a node as lost after kLease + kLostSlack, so it never starts anew beside ranks that
+// still live.
 #pragma once
 
 #include <chrono>
@@ -29,9 +33,9 @@ struct NodeConfig {
   std::string job;
   int node = 0;
   spec::Isolation isolation = spec::Isolation::automatic;
-  std::vector<uint16_t> ports; // held for this node by whoever starts it, whose descriptors are among `keep`
-  std::string host, address;   // what it says of itself
-  std::string system_log;      // file for its own words; empty: none
+  std::vector<uint16_t> ports;  // held for this node by whoever starts it, whose descriptors are among `keep`
+  std::string host, address;    // what it says of itself
+  std::string system_log;       // file for its own words; empty: none
 };
 
 // What the coordinator keeps of a node that it has started.
@@ -41,8 +45,8 @@ struct NodeHandle {
   UniqueFd guard_link;  // to the guard
 };
 
-// Forks the guard, which forks the supervisor. `keep` are descriptors (locks of slots, held ports) that live as long as
-// the guard.
+// Forks the guard, which forks the supervisor. `keep` are descriptors (locks of slots, held ports) that live
+// as long as the guard.
 Result<NodeHandle> start_node(const NodeConfig& config, const std::vector<int>& keep);
 
 }  // namespace phalanx::node

@@ -14,10 +14,12 @@ namespace phalanx::node {
 
 namespace {
 
-constexpr int kLargePipe = 1 << 20;  // a flooding rank then waits for us 16 times less often than with the usual 64 KiB
+constexpr int kLargePipe =
+    1 << 20;  // a flooding rank then waits for us 16 times less often than with the usual 64 KiB
 
 bool is_disk_trouble(int error) {
-  return error == ENOSPC || error == EDQUOT || error == EIO || error == EFBIG || error == EROFS || error == ESTALE;
+  return error == ENOSPC || error == EDQUOT || error == EIO || error == EFBIG || error == EROFS ||
+         error == ESTALE;
 }
 
 }  // namespace
@@ -68,7 +70,8 @@ void RankLog::drain_all() {
 // > 0: bytes taken out of the pipe; 0: end; < 0: nothing there now.
 long RankLog::move(uint64_t most) {
   while (can_splice_) {
-    const ssize_t n = ::splice(pipe_.get(), nullptr, file_.get(), nullptr, most, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+    const ssize_t n =
+        ::splice(pipe_.get(), nullptr, file_.get(), nullptr, most, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
     if (n > 0 && gap_) closed_gap_ = std::exchange(gap_, std::nullopt);
     if (n >= 0) return n;
     if (errno == EINTR) continue;
@@ -89,7 +92,8 @@ long RankLog::copy(uint64_t most) {
     const ssize_t written = ::write(file_.get(), buffer + done, static_cast<size_t>(n - done));
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
-      if (!gap_) gap_ = LogGap{static_cast<uint64_t>(::lseek(file_.get(), 0, SEEK_CUR)), 0, std::strerror(errno)};
+      if (!gap_)
+        gap_ = LogGap{static_cast<uint64_t>(::lseek(file_.get(), 0, SEEK_CUR)), 0, std::strerror(errno)};
       gap_->bytes += static_cast<uint64_t>(n - done);
       return n;
     }
@@ -105,7 +109,8 @@ long RankLog::discard(uint64_t most, int reason) {
   do n = ::read(pipe_.get(), buffer, std::min<uint64_t>(most, sizeof buffer));
   while (n < 0 && errno == EINTR);
   if (n <= 0) return n;
-  if (!gap_) gap_ = LogGap{static_cast<uint64_t>(::lseek(file_.get(), 0, SEEK_CUR)), 0, std::strerror(reason)};
+  if (!gap_)
+    gap_ = LogGap{static_cast<uint64_t>(::lseek(file_.get(), 0, SEEK_CUR)), 0, std::strerror(reason)};
   gap_->bytes += static_cast<uint64_t>(n);
   return n;
 }
@@ -125,7 +130,8 @@ std::vector<std::string> RankLog::last_lines(size_t most_lines, size_t most_byte
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
     std::string line = text.substr(at, end - at);
-    const size_t bar = line.find_last_of('\r', line.empty() ? 0 : line.size() - 2);  // a progress bar: its last state
+    const size_t bar =
+        line.find_last_of('\r', line.empty() ? 0 : line.size() - 2);  // a progress bar: its last state
     if (bar != std::string::npos) line.erase(0, bar + 1);
     lines.push_back(std::move(line));
     at = end + 1;

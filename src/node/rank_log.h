@@ -1,8 +1,8 @@
 // rank_log.h - the pipe that carries stdout and stderr of one rank, and the file it flows into.
 //
-// Bytes go from pipe to file by splice(2), so they are copied once and never enter this process. The file is not opened
-// with O_APPEND, which splice refuses; its offset is shared with the guard's copy of the descriptor, which can
-// therefore go on where the supervisor stopped.
+// Bytes go from pipe to file by splice(2), so they are copied once and never enter this process. The file is
+// not opened with O_APPEND, which splice refuses; its offset is shared with the guard's copy of the
+// descriptor, which can therefore go on where the supervisor stopped.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ class RankLog {
   static RankLog adopt(UniqueFd pipe, UniqueFd file);
 
   enum class State { more, empty, ended };  // more may wait; empty for now; all writers are gone
-  // Moves what is in the pipe, at most `most` bytes. Never blocks on the pipe; a full disk is no error: bytes are drained
-  // and counted as a gap.
+  // Moves what is in the pipe, at most `most` bytes. Never blocks on the pipe; a full disk is no error: bytes
+  // are drained and counted as a gap.
   State drain(uint64_t most = 4u << 20);
   void drain_all();  // until empty or ended, or 64 MiB have come
 

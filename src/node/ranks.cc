@@ -48,13 +48,14 @@ void Supervisor::start(const wire::Start& message) {
 }
 
 // What every rank of the node shares, and the program they run: found once.
-Result<process::Spawn> Supervisor::common_spawn(const NodeEnvironment& environment, const wire::Start& message,
-                                                const cpu_set_t& cpus) const {
+Result<process::Spawn> Supervisor::common_spawn(const NodeEnvironment& environment,
+                                                const wire::Start& message, const cpu_set_t& cpus) const {
   process::Spawn spawn;
   const std::string* path = environment.find("PATH");
   std::string program = plan_->argv.front();
   if (program == "/bin/bash" && !exists(program)) program = "/bin/sh";
-  spawn.program = TRY(process::find_program(program, path ? *path : "/usr/local/bin:/usr/bin:/bin", message.directory));
+  spawn.program =
+      TRY(process::find_program(program, path ? *path : "/usr/local/bin:/usr/bin:/bin", message.directory));
   for (const std::string& word : plan_->argv) spawn.argv.push_back(word.c_str());
   spawn.argv.push_back(nullptr);
   spawn.directory = message.directory.c_str();
@@ -86,7 +87,8 @@ wire::Started Supervisor::start_ranks(const wire::Start& message) {
   ranks_.reserve(static_cast<size_t>(part.ranks()));
   std::vector<std::pair<int, int>> logs;
   for (int local_rank = 0; local_rank < part.ranks() && started.error.empty(); ++local_rank) {
-    auto rank = start_rank(environment, *spawn, message.logs.at(static_cast<size_t>(local_rank)), local_rank, started.pids);
+    auto rank = start_rank(environment, *spawn, message.logs.at(static_cast<size_t>(local_rank)), local_rank,
+                           started.pids);
     if (!rank) {
       const bool cannot_run = rank.error().code == Code::denied || rank.error().code == Code::not_found;
       fail(local_rank, rank.error().reason, cannot_run ? kCannotRun : kRefused);
@@ -101,7 +103,8 @@ wire::Started Supervisor::start_ranks(const wire::Start& message) {
 }
 
 Result<Supervisor::Rank> Supervisor::start_rank(const NodeEnvironment& environment, process::Spawn& spawn,
-                                                const std::string& log_path, int local_rank, std::vector<int>& pids) {
+                                                const std::string& log_path, int local_rank,
+                                                std::vector<int>& pids) {
   Rank rank;
   rank.log = TRY(RankLog::open(log_path));
   NodeEnvironment::Block block = environment.for_rank(local_rank);
@@ -110,8 +113,9 @@ Result<Supervisor::Rank> Supervisor::start_rank(const NodeEnvironment& environme
   const process::Spawned spawned = process::spawn(spawn);
   if (spawned.error != 0) {
     const bool exec_failed = std::strcmp(spawned.failed, "execve") == 0;
-    return Error{exec_failed ? Code::denied : Code::internal,
-                 (exec_failed ? spawn.program : std::string(spawned.failed)) + ": " + std::strerror(spawned.error)};
+    return Error{
+        exec_failed ? Code::denied : Code::internal,
+        (exec_failed ? spawn.program : std::string(spawned.failed)) + ": " + std::strerror(spawned.error)};
   }
   rank.log.close_writer();
   rank.pid = spawned.pid;
@@ -151,12 +155,14 @@ std::optional<wire::Exit> Supervisor::exit_of(const process::Ended& ended) {
   const int local_rank = found->second;
   local_rank_of_.erase(found);
   Rank& rank = ranks_[static_cast<size_t>(local_rank)];
-  wire::Exit exit{local_rank, ended.code, ended.signal, rank.stopped, false, ended.max_rss_kb, wall_clock(), {}};
+  wire::Exit exit{local_rank, ended.code,       ended.signal, rank.stopped,
+                  false,      ended.max_rss_kb, wall_clock(), {}};
   rank.log.drain_all();
   if (rank.log.ended()) rank.watch.cancel();
   report_gap(local_rank);
   if (failed(ended)) exit.tail = rank.log.last_lines();
-  if (ended.signal == SIGKILL && !rank.stopped && oom_kills_ >= 0) exit.oom = oom_kills_of_machine() > oom_kills_;
+  if (ended.signal == SIGKILL && !rank.stopped && oom_kills_ >= 0)
+    exit.oom = oom_kills_of_machine() > oom_kills_;
   return exit;
 }
 

@@ -18,11 +18,13 @@ int run_supervisor(const NodeConfig& config, SupervisorParts parts) {
   return supervisor.run();
 }
 
-Supervisor::Supervisor(const NodeConfig& config, SupervisorParts parts) : config_(config), parts_(std::move(parts)), log_(config.system_log) {}
+Supervisor::Supervisor(const NodeConfig& config, SupervisorParts parts)
+    : config_(config), parts_(std::move(parts)), log_(config.system_log) {}
 
 int Supervisor::run() {
   process::set_name("phalanx-super");
-  if (parts_.mode == process::Mode::plain || parts_.mode == process::Mode::cgroup) process::become_subreaper();
+  if (parts_.mode == process::Mode::plain || parts_.mode == process::Mode::cgroup)
+    process::become_subreaper();
   const auto signals = loop_.on_signals({SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGPIPE}, [this](int signal) {
     if (signal == SIGCHLD) on_child();  // the others are the coordinator's business
   });
@@ -70,7 +72,8 @@ void Supervisor::send(boost::json::object message) {
 void Supervisor::heard() {
   if (!send_alive(parts_.guard.get())) return guard_gone();
   lease_ = loop_.after(kLease, [this] {
-    coordinator_gone("the coordinator gave no sign of life for " + std::to_string(kLease.count() / 1000) + " s");
+    coordinator_gone("the coordinator gave no sign of life for " + std::to_string(kLease.count() / 1000) +
+                     " s");
     kill_all();
   });
 }

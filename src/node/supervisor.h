@@ -27,11 +27,12 @@ struct SupervisorParts {
   UniqueFd outer_proc;  // the host's /proc, to name ranks by the pids that people see
   process::Mode mode = process::Mode::plain;
   const process::Cgroup* cgroup = nullptr;
-  std::string note;     // what of the isolation is degraded
+  std::string note;  // what of the isolation is degraded
   pid_t guard_pid = 0;
 };
 
-// The whole life of a supervisor; returns the exit code of its process: 0 when all is reaped, drained and told.
+// The whole life of a supervisor; returns the exit code of its process: 0 when all is reaped, drained and
+// told.
 int run_supervisor(const NodeConfig& config, SupervisorParts parts);
 
 class Supervisor {
@@ -64,8 +65,8 @@ class Supervisor {
   wire::Started start_ranks(const wire::Start& message);
   Result<process::Spawn> common_spawn(const NodeEnvironment& environment, const wire::Start& message,
                                       const cpu_set_t& cpus) const;
-  Result<Rank> start_rank(const NodeEnvironment& environment, process::Spawn& spawn, const std::string& log_path,
-                          int local_rank, std::vector<int>& pids);
+  Result<Rank> start_rank(const NodeEnvironment& environment, process::Spawn& spawn,
+                          const std::string& log_path, int local_rank, std::vector<int>& pids);
   void on_child();
   std::optional<wire::Exit> exit_of(const process::Ended& ended);
   void on_output(int local_rank);

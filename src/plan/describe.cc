@@ -8,7 +8,8 @@ namespace phalanx::plan {
 namespace {
 
 bool secret_name(std::string name) {
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   for (const char* mark : {"TOKEN", "SECRET", "PASSWORD", "PASSWD", "KEY", "CREDENTIAL"})
     if (name.find(mark) != std::string::npos) return true;
   return false;
@@ -16,7 +17,8 @@ bool secret_name(std::string name) {
 
 std::string lines_of(const Env& env, const std::string& indent) {
   std::string text;
-  for (const auto& [name, value] : env) text += indent + name + "=" + (secret_name(name) ? "***" : value) + "\n";
+  for (const auto& [name, value] : env)
+    text += indent + name + "=" + (secret_name(name) ? "***" : value) + "\n";
   return text;
 }
 
@@ -28,7 +30,8 @@ std::string join(const std::vector<std::string>& words, const char* between) {
 
 std::string describe_node(const Plan& plan, size_t index) {
   const NodePart& node = plan.nodes[index];
-  std::string text = "node " + std::to_string(index) + "  " + node.name + " on " + node.host + " (" + node.address + ")";
+  std::string text =
+      "node " + std::to_string(index) + "  " + node.name + " on " + node.host + " (" + node.address + ")";
   if (!node.cpus.empty()) {
     text += ", CPUs";
     for (const int cpu : node.cpus) text += " " + std::to_string(cpu);
@@ -50,7 +53,8 @@ std::string describe(const Plan& plan) {
                      std::to_string(plan.nodes.size()) + (plan.nodes.size() == 1 ? " node\n" : " nodes\n");
   constexpr size_t kMostNodes = 16;  // more than a screen of nodes helps nobody; -o json has them all
   for (size_t i = 0; i < std::min(plan.nodes.size(), kMostNodes); ++i) text += describe_node(plan, i);
-  if (plan.nodes.size() > kMostNodes) text += "... and " + std::to_string(plan.nodes.size() - kMostNodes) + " more nodes\n";
+  if (plan.nodes.size() > kMostNodes)
+    text += "... and " + std::to_string(plan.nodes.size() - kMostNodes) + " more nodes\n";
   text += "environment of rank 0, beside the submitter's own\n";
   Env shown = plan.defaults;
   for (const Env& more : {plan.common, node_env(plan, 0), rank_env(plan, 0, 0), plan.user})

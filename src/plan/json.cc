@@ -18,8 +18,12 @@ json::object to_json(const RankGroup& group) {
 json::object to_json(const NodePart& node) {
   json::array groups;
   for (const RankGroup& group : node.groups) groups.push_back(to_json(group));
-  return {{"name", node.name}, {"host", node.host}, {"address", node.address}, {"cpus", json::value_from(node.cpus)},
-          {"gpus", json::value_from(node.gpus)}, {"groups", std::move(groups)}};
+  return {{"name", node.name},
+          {"host", node.host},
+          {"address", node.address},
+          {"cpus", json::value_from(node.cpus)},
+          {"gpus", json::value_from(node.gpus)},
+          {"groups", std::move(groups)}};
 }
 
 RankGroup group_from(const json::object& object) {
@@ -35,12 +39,14 @@ NodePart node_from(const json::object& object) {
   node.address = json::value_to<std::string>(object.at("address"));
   node.cpus = json::value_to<std::vector<int>>(object.at("cpus"));
   node.gpus = json::value_to<std::vector<std::string>>(object.at("gpus"));
-  for (const json::value& group : object.at("groups").as_array()) node.groups.push_back(group_from(group.as_object()));
+  for (const json::value& group : object.at("groups").as_array())
+    node.groups.push_back(group_from(group.as_object()));
   return node;
 }
 
 Start start_from(const std::string& name, const std::string& kind) {
-  for (const Start start : {Start::once, Start::pytorch_process, Start::pytorch_node, Start::node, Start::head})
+  for (const Start start :
+       {Start::once, Start::pytorch_process, Start::pytorch_node, Start::node, Start::head})
     if (kind == std::to_string(static_cast<int>(start)) && name == to_text(start)) return start;
   throw std::invalid_argument("start: " + name);
 }
@@ -76,7 +82,8 @@ Result<Plan> from_json(const json::object& object) try {
   plan.common = json::value_to<Env>(object.at("common"));
   plan.user = json::value_to<Env>(object.at("user"));
   plan.hostfile = json::value_to<std::string>(object.at("hostfile"));
-  for (const json::value& node : object.at("nodes").as_array()) plan.nodes.push_back(node_from(node.as_object()));
+  for (const json::value& node : object.at("nodes").as_array())
+    plan.nodes.push_back(node_from(node.as_object()));
   plan.notes = json::value_to<std::vector<std::string>>(object.at("notes"));
   return plan;
 } catch (const std::exception& error) {

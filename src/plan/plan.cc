@@ -12,8 +12,8 @@ namespace {
 
 constexpr const Starter* kStarters[] = {&kOnce, &kPytorchProcess, &kPytorchNode, &kNode, &kHead};
 
-// Azure ML's names for where a job's data is. AZUREML_EXPERIMENT_ID is left out on purpose: with it, and without an
-// MPI distribution, DeepSpeed's discovery takes the process for an MPI rank and fails.
+// Azure ML's names for where a job's data is. AZUREML_EXPERIMENT_ID is left out on purpose: with it, and
+// without an MPI distribution, DeepSpeed's discovery takes the process for an MPI rank and fails.
 Env azure_variables(const spec::JobSpec& spec, const Allocation& allocation) {
   Env env{{"AZUREML_RUN_ID", allocation.job},
           {"AZUREML_ROOT_RUN_ID", allocation.job},
@@ -74,10 +74,11 @@ Result<Start> choose_start(const spec::JobSpec& spec) {
   switch (distribution.framework) {
     case spec::Framework::none:
       if (spec.resources.instance_count == 1) return Start::once;
-      return Error{Code::invalid,
-                   "several nodes without `distribution`: nobody can know what each of them should run. Add "
-                   "`distribution: {type: pytorch}` (or `distribution: {launch: node}` for a program that starts "
-                   "its own workers), or set instance_count to 1"};
+      return Error{
+          Code::invalid,
+          "several nodes without `distribution`: nobody can know what each of them should run. Add "
+          "`distribution: {type: pytorch}` (or `distribution: {launch: node}` for a program that starts "
+          "its own workers), or set instance_count to 1"};
     case spec::Framework::pytorch:
       return distribution.process_count_per_instance ? Start::pytorch_process : Start::pytorch_node;
     case spec::Framework::mpi:

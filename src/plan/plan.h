@@ -1,16 +1,15 @@
 // plan.h - from (spec, allocation) to who runs what, with which environment. Pure: no files, clock or getenv.
 //
-// A plan is shaped so that it costs one message whatever the number of nodes: what all nodes share, a small part for
-// each node, and rank_env(), which every node evaluates for itself. One file here for each way of starting
-// (start.h); adding a framework adds a file and a line in its table.
+// A plan is shaped so that it costs one message whatever the number of nodes: what all nodes share, a small
+// part for each node, and rank_env(), which every node evaluates for itself. One file here for each way of
+// starting (start.h); adding a framework adds a file and a line in its table.
 #pragma once
 
+#include <boost/json.hpp>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
-
-#include <boost/json.hpp>
 
 #include "base/result.h"
 #include "spec/job_spec.h"
@@ -21,32 +20,33 @@ using Env = std::map<std::string, std::string>;
 
 // What an engine obtained: the nodes in rank order, and what is in them.
 struct AllocatedNode {
-  std::string name;                  // unique in the job: "node-0"
+  std::string name;  // unique in the job: "node-0"
   std::string host;
-  std::string address;               // an IP address that every other node can route to
-  std::vector<int> cpus;             // ids of the CPUs that are the node's share; empty: not shared out
-  int cpu_count = 1;                 // how many CPUs a process of this node may use
-  std::vector<std::string> gpus;     // as CUDA_VISIBLE_DEVICES names them
-  std::vector<uint16_t> ports;       // held for the job; node 0 holds kPortsOfNode0, the others none
+  std::string address;            // an IP address that every other node can route to
+  std::vector<int> cpus;          // ids of the CPUs that are the node's share; empty: not shared out
+  int cpu_count = 1;              // how many CPUs a process of this node may use
+  std::vector<std::string> gpus;  // as CUDA_VISIBLE_DEVICES names them
+  std::vector<uint16_t> ports;    // held for the job; node 0 holds kPortsOfNode0, the others none
 };
 inline constexpr int kPortsOfNode0 = 2;  // MASTER_PORT, and JAX's coordinator
 
 struct Allocation {
-  std::string job;                            // its name
-  std::string folder;                         // its job folder
-  std::map<std::string, std::string> inputs;  // what ${{inputs.x}} stands for
-  std::map<std::string, std::string> outputs; // what ${{outputs.x}} stands for: a folder (or file) path
-  std::string attached_file;                  // where `launch: head` finds its host file
+  std::string job;                             // its name
+  std::string folder;                          // its job folder
+  std::map<std::string, std::string> inputs;   // what ${{inputs.x}} stands for
+  std::map<std::string, std::string> outputs;  // what ${{outputs.x}} stands for: a folder (or file) path
+  std::string attached_file;                   // where `launch: head` finds its host file
   std::vector<AllocatedNode> nodes;
 };
 
-// How the command is started, which decides the variables a process sees (contract: the environment table of docs/environment.md).
+// How the command is started, which decides the variables a process sees (contract: the environment table of
+// docs/environment.md).
 enum class Start {
-  once,              // no distribution: one process, no rank variables
-  pytorch_process,   // pytorch with a count: once per process
-  pytorch_node,      // pytorch without: once per node, Azure ML's six variables
-  node,              // launch: node: once per node, for programs that start their own workers
-  head,              // launch: head: once, on node 0
+  once,             // no distribution: one process, no rank variables
+  pytorch_process,  // pytorch with a count: once per process
+  pytorch_node,     // pytorch without: once per node, Azure ML's six variables
+  node,             // launch: node: once per node, for programs that start their own workers
+  head,             // launch: head: once, on node 0
 };
 const char* to_text(Start start);
 
@@ -78,10 +78,10 @@ struct Plan {
   Env user;                       // environment_variables: wins over all of the above
   std::string hostfile;           // text of the host file, for launch: head
   std::vector<NodePart> nodes;
-  int world = 0;                  // processes in all
-  std::vector<std::string> notes; // worth a line to the user before it starts
+  int world = 0;                   // processes in all
+  std::vector<std::string> notes;  // worth a line to the user before it starts
 
-  int node_of(int rank) const;    // -1: no such rank
+  int node_of(int rank) const;  // -1: no such rank
 };
 
 // Code::invalid when the spec cannot run on this allocation (the message says why and the cure).
@@ -91,7 +91,8 @@ Result<Plan> make_plan(const spec::JobSpec& spec, const Allocation& allocation);
 Env node_env(const Plan& plan, int node);
 Env rank_env(const Plan& plan, int node, int local_rank);
 
-// Another launcher's identity, which must not reach our processes: what is left of "NAME=value" lines without it.
+// Another launcher's identity, which must not reach our processes: what is left of "NAME=value" lines without
+// it.
 std::vector<std::string> scrub(const std::vector<std::string>& environment);
 
 boost::json::object to_json(const Plan& plan);

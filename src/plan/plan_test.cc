@@ -23,7 +23,8 @@ Allocation nodes(int count, int cpus = 4, std::vector<std::string> gpus = {}) {
   return allocation;
 }
 
-spec::JobSpec job(spec::Framework framework, std::optional<int> count = {}, spec::Launch launch = spec::Launch::process) {
+spec::JobSpec job(spec::Framework framework, std::optional<int> count = {},
+                  spec::Launch launch = spec::Launch::process) {
   spec::JobSpec spec;
   spec.command = "python train.py";
   spec.distribution.framework = framework;
@@ -38,7 +39,8 @@ Env whole_env(const Plan& plan, int node, int local_rank) {
   return env;
 }
 
-const char* const kRankVariables[] = {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "TORCHELASTIC_RUN_ID", "GROUP_RANK"};
+const char* const kRankVariables[] = {
+    "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "TORCHELASTIC_RUN_ID", "GROUP_RANK"};
 
 TEST(Plan, without_distribution_a_process_sees_no_rank_variables) {
   const auto plan = make_plan(job(spec::Framework::none), nodes(1));
@@ -65,13 +67,28 @@ TEST(Plan, pytorch_with_a_count_starts_one_process_per_rank_blocked_by_node) {
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->world, 4);
   const Env env = whole_env(*plan, 1, 1);
-  const Env expected{{"RANK", "3"}, {"LOCAL_RANK", "1"}, {"NODE_RANK", "1"}, {"WORLD_SIZE", "4"}, {"LOCAL_WORLD_SIZE", "2"},
-                     {"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", "40001"}, {"GROUP_RANK", "1"}, {"GROUP_WORLD_SIZE", "2"},
-                     {"ROLE_NAME", "default"}, {"ROLE_RANK", "3"}, {"ROLE_WORLD_SIZE", "4"}, {"TORCHELASTIC_RUN_ID", "neat_gas"},
-                     {"TORCHELASTIC_USE_AGENT_STORE", "False"}, {"TORCHELASTIC_RESTART_COUNT", "0"}, {"CROSS_RANK", "1"},
-                     {"CROSS_SIZE", "2"}, {"LOCAL_SIZE", "2"}, {"JAX_COORDINATOR_ADDRESS", "127.0.0.1:40002"},
+  const Env expected{{"RANK", "3"},
+                     {"LOCAL_RANK", "1"},
+                     {"NODE_RANK", "1"},
+                     {"WORLD_SIZE", "4"},
+                     {"LOCAL_WORLD_SIZE", "2"},
+                     {"MASTER_ADDR", "127.0.0.1"},
+                     {"MASTER_PORT", "40001"},
+                     {"GROUP_RANK", "1"},
+                     {"GROUP_WORLD_SIZE", "2"},
+                     {"ROLE_NAME", "default"},
+                     {"ROLE_RANK", "3"},
+                     {"ROLE_WORLD_SIZE", "4"},
+                     {"TORCHELASTIC_RUN_ID", "neat_gas"},
+                     {"TORCHELASTIC_USE_AGENT_STORE", "False"},
+                     {"TORCHELASTIC_RESTART_COUNT", "0"},
+                     {"CROSS_RANK", "1"},
+                     {"CROSS_SIZE", "2"},
+                     {"LOCAL_SIZE", "2"},
+                     {"JAX_COORDINATOR_ADDRESS", "127.0.0.1:40002"},
                      {"AZUREML_PROCESS_NAME", "rank_3"}};
-  for (const auto& [name, value] : expected) EXPECT_EQ(env.count(name) ? env.at(name) : "(absent)", value) << name;
+  for (const auto& [name, value] : expected)
+    EXPECT_EQ(env.count(name) ? env.at(name) : "(absent)", value) << name;
   EXPECT_EQ(plan->defaults.at("OMP_NUM_THREADS"), "2");
   EXPECT_EQ(env.count("AZUREML_EXPERIMENT_ID"), 0u);
   EXPECT_EQ(env.count("OMPI_COMM_WORLD_RANK"), 0u);
@@ -122,7 +139,8 @@ TEST(Plan, more_processes_than_gpus_are_refused_unless_oversubscribed) {
 }
 
 TEST(Plan, other_frameworks_are_refused_by_name) {
-  for (const auto& [framework, name] : {std::pair(spec::Framework::mpi, "mpi"), {spec::Framework::tensorflow, "tensorflow"}}) {
+  for (const auto& [framework, name] :
+       {std::pair(spec::Framework::mpi, "mpi"), {spec::Framework::tensorflow, "tensorflow"}}) {
     const auto plan = make_plan(job(framework, 1), nodes(1));
     ASSERT_FALSE(plan);
     EXPECT_NE(plan.error().reason.find(name), std::string::npos);
@@ -149,9 +167,12 @@ TEST(Plan, an_ipv6_master_is_bracketed_where_a_port_follows) {
 }
 
 TEST(Scrub, takes_away_another_launchers_identity_and_nothing_else) {
-  const std::vector<std::string> given{"PATH=/bin", "SLURM_PROCID=3", "SLURM_JOB_ID=7", "OMPI_COMM_WORLD_RANK=1", "PMI_FD=5",
-                                       "RANK=0", "TORCHELASTIC_RUN_ID=x", "PET_NNODES=2", "PHALANX_JOB=a", "PHALANX_HOME=/h", "RANKED=1"};
-  EXPECT_EQ(scrub(given), (std::vector<std::string>{"PATH=/bin", "SLURM_JOB_ID=7", "PHALANX_HOME=/h", "RANKED=1"}));
+  const std::vector<std::string> given{
+      "PATH=/bin", "SLURM_PROCID=3",        "SLURM_JOB_ID=7", "OMPI_COMM_WORLD_RANK=1", "PMI_FD=5",
+      "RANK=0",    "TORCHELASTIC_RUN_ID=x", "PET_NNODES=2",   "PHALANX_JOB=a",          "PHALANX_HOME=/h",
+      "RANKED=1"};
+  EXPECT_EQ(scrub(given),
+            (std::vector<std::string>{"PATH=/bin", "SLURM_JOB_ID=7", "PHALANX_HOME=/h", "RANKED=1"}));
 }
 
 TEST(Describe, hides_what_looks_like_a_secret) {

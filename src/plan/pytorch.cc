@@ -1,5 +1,6 @@
-// distribution: pytorch. Contract: Azure ML's six variables (MASTER_ADDR, MASTER_PORT, WORLD_SIZE, NODE_RANK, RANK,
-// LOCAL_RANK); with a process count also what torchrun's workers see, which Lightning, Transformers and others detect.
+// distribution: pytorch. Contract: Azure ML's six variables (MASTER_ADDR, MASTER_PORT, WORLD_SIZE, NODE_RANK,
+// RANK, LOCAL_RANK); with a process count also what torchrun's workers see, which Lightning, Transformers and
+// others detect.
 #include <algorithm>
 
 #include "plan/start.h"
@@ -28,7 +29,8 @@ Env process_variables(const Plan& plan, const NodePart& node, int node_index, in
   env["TORCHELASTIC_RUN_ID"] = plan.job;
   env["TORCHELASTIC_RESTART_COUNT"] = "0";
   env["TORCHELASTIC_MAX_RESTARTS"] = "0";
-  env["TORCHELASTIC_USE_AGENT_STORE"] = "False";  // rank 0 hosts the store, on the port that the node holds for it
+  env["TORCHELASTIC_USE_AGENT_STORE"] =
+      "False";  // rank 0 hosts the store, on the port that the node holds for it
   env["CROSS_RANK"] = std::to_string(node_index);  // DeepSpeed's names
   env["CROSS_SIZE"] = nodes;
   env["LOCAL_SIZE"] = local_size;
@@ -40,9 +42,10 @@ Status check_gpus(const spec::JobSpec& spec, const Allocation& allocation, int p
   for (const AllocatedNode& node : allocation.nodes) {
     if (node.gpus.empty() || per_node <= static_cast<int>(node.gpus.size())) continue;
     const std::string gpus = std::to_string(node.gpus.size());
-    return Error{Code::invalid, std::to_string(per_node) + " processes on " + node.name + ", which has " + gpus +
-                                    (node.gpus.size() == 1 ? " GPU" : " GPUs") +
-                                    ": two processes would share one, and NCCL refuses that. Ask for " + gpus +
+    return Error{Code::invalid, std::to_string(per_node) + " processes on " + node.name + ", which has " +
+                                    gpus + (node.gpus.size() == 1 ? " GPU" : " GPUs") +
+                                    ": two processes would share one, and NCCL refuses that. Ask for " +
+                                    gpus +
                                     " processes per node, or say --oversubscribe (oversubscribe: true)"};
   }
   return Done{};
@@ -51,7 +54,8 @@ Status check_gpus(const spec::JobSpec& spec, const Allocation& allocation, int p
 }  // namespace
 
 const Starter kPytorchProcess{
-    Start::pytorch_process, "once per process",
+    Start::pytorch_process,
+    "once per process",
     [](const spec::JobSpec& spec, const Allocation& allocation, Plan& plan) -> Status {
       const int per_node = spec.distribution.process_count_per_instance.value_or(1);
       TRY(check_gpus(spec, allocation, per_node));
@@ -66,7 +70,8 @@ const Starter kPytorchProcess{
 };
 
 const Starter kPytorchNode{
-    Start::pytorch_node, "once per node",
+    Start::pytorch_node,
+    "once per node",
     [](const spec::JobSpec&, const Allocation& allocation, Plan& plan) -> Status {
       blocked_ranks(plan, 1);
       note_idle_gpus(allocation, 1, plan);

@@ -17,8 +17,8 @@ struct Starter {
 extern const Starter kOnce;            // once.cc
 extern const Starter kPytorchProcess;  // pytorch.cc
 extern const Starter kPytorchNode;
-extern const Starter kNode;            // node.cc
-extern const Starter kHead;            // head.cc
+extern const Starter kNode;  // node.cc
+extern const Starter kHead;  // head.cc
 
 const Starter& starter(Start start);
 Result<Start> choose_start(const spec::JobSpec& spec);

@@ -35,7 +35,8 @@ int wait_for(pid_t pid) {
 bool read_to_end(int fd, std::chrono::steady_clock::time_point deadline, std::string& output) {
   char buffer[16384];
   for (;;) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     pollfd wait{fd, POLLIN, 0};
     if (left.count() <= 0) return false;
     if (::poll(&wait, 1, static_cast<int>(left.count())) <= 0) continue;

@@ -56,9 +56,11 @@ Status map_user(uid_t uid, gid_t gid) {
   return write_text("/proc/self/gid_map", group + " " + group + " 1");
 }
 
-// A /proc of the new PID namespace. Where a container forbids it, the old one stays: what is degraded is returned.
+// A /proc of the new PID namespace. Where a container forbids it, the old one stays: what is degraded is
+// returned.
 std::string mount_proc() {
-  if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) return "mounts are shared with the host";
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0)
+    return "mounts are shared with the host";
   if (::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0)
     return std::string("/proc is the host's (") + std::strerror(errno) + ")";
   return "";
@@ -73,7 +75,8 @@ std::string own_cgroup() {
   const size_t mine = groups->rfind("0::", 0) == 0 ? 0 : groups->find("\n0::");
   if (found == std::string::npos || mine == std::string::npos) return "";
   const size_t line = mounts->rfind('\n', found);
-  const std::string before = mounts->substr(line == std::string::npos ? 0 : line + 1, found - (line == std::string::npos ? 0 : line + 1));
+  const std::string before = mounts->substr(line == std::string::npos ? 0 : line + 1,
+                                            found - (line == std::string::npos ? 0 : line + 1));
   const std::string mount_point = before.substr(before.find(' ') + 1);
   const size_t begin = groups->find("0::", mine) + 3;
   const std::string group = groups->substr(begin, groups->find('\n', begin) - begin);
@@ -92,7 +95,8 @@ std::multimap<pid_t, pid_t> process_tree() {
     const size_t paren = stat->rfind(')');
     if (paren == std::string::npos || paren + 4 >= stat->size()) continue;
     if ((*stat)[paren + 2] == 'Z') continue;
-    tree.emplace(static_cast<pid_t>(std::strtol(stat->c_str() + paren + 4, nullptr, 10)), static_cast<pid_t>(std::stol(name)));
+    tree.emplace(static_cast<pid_t>(std::strtol(stat->c_str() + paren + 4, nullptr, 10)),
+                 static_cast<pid_t>(std::stol(name)));
   }
   return tree;
 }
@@ -109,10 +113,14 @@ void descend(const std::multimap<pid_t, pid_t>& tree, pid_t from, std::vector<pi
 
 const char* to_text(Mode mode) {
   switch (mode) {
-    case Mode::pid_namespace: return "namespace";
-    case Mode::user_namespace: return "user_namespace";
-    case Mode::cgroup: return "cgroup";
-    case Mode::plain: return "plain";
+    case Mode::pid_namespace:
+      return "namespace";
+    case Mode::user_namespace:
+      return "user_namespace";
+    case Mode::cgroup:
+      return "cgroup";
+    case Mode::plain:
+      return "plain";
   }
   return "?";
 }
@@ -153,7 +161,8 @@ Result<pid_t> fork_child(const std::vector<int>& keep, const std::function<int()
   ::_exit(body());
 }
 
-Result<pid_t> fork_root(Mode mode, const std::vector<int>& keep, const std::function<int(const std::string&)>& body) {
+Result<pid_t> fork_root(Mode mode, const std::vector<int>& keep,
+                        const std::function<int(const std::string&)>& body) {
   unsigned long flags = 0;
   if (mode == Mode::pid_namespace) flags = CLONE_NEWPID | CLONE_NEWNS;
   if (mode == Mode::user_namespace) flags = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWUSER;
@@ -165,7 +174,8 @@ Result<pid_t> fork_root(Mode mode, const std::vector<int>& keep, const std::func
   close_all_but(keep);
   std::string note;
   if (mode == Mode::user_namespace)
-    if (const Status mapped = map_user(uid, gid); !mapped) note = "ids are not mapped: " + mapped.error().reason;
+    if (const Status mapped = map_user(uid, gid); !mapped)
+      note = "ids are not mapped: " + mapped.error().reason;
   if (flags != 0) {
     const std::string proc = mount_proc();
     if (!proc.empty()) note += (note.empty() ? "" : "; ") + proc;

@@ -1,9 +1,9 @@
 // isolation.h - keeps a tree of processes together, so that nothing of it can be left behind.
 //
-//   pid_namespace   the root of the tree is the init of a PID namespace: when it ends, the kernel kills all the rest
-//   user_namespace  the same for a user without privileges, inside a user namespace
-//   cgroup          a cgroup v2 of the tree, killed by writing cgroup.kill (needs no controllers)
-//   plain           subreaper and a walk of descendants: what is left where the others are refused
+//   pid_namespace   the root of the tree is the init of a PID namespace: when it ends, the kernel kills all
+//   the rest user_namespace  the same for a user without privileges, inside a user namespace cgroup a cgroup
+//   v2 of the tree, killed by writing cgroup.kill (needs no controllers) plain           subreaper and a walk
+//   of descendants: what is left where the others are refused
 #pragma once
 
 #include <sys/types.h>
@@ -36,13 +36,16 @@ class Cgroup {
   UniqueFd procs_;
 };
 
-// Runs `body` in a forked copy of the caller, which ends with its result. `keep` are the descriptors that the child keeps
-// beside 0, 1 and 2; all others are closed in it first. Must not be called from a threaded process.
+// Runs `body` in a forked copy of the caller, which ends with its result. `keep` are the descriptors that the
+// child keeps beside 0, 1 and 2; all others are closed in it first. Must not be called from a threaded
+// process.
 Result<pid_t> fork_child(const std::vector<int>& keep, const std::function<int()>& body);
 
-// As fork_child, but the child is the root of a tree that `mode` keeps together. In the namespace modes it is pid 1 with
-// a /proc of its own. Code::denied when the system refuses the mode; `note` gets what was degraded.
-Result<pid_t> fork_root(Mode mode, const std::vector<int>& keep, const std::function<int(const std::string& note)>& body);
+// As fork_child, but the child is the root of a tree that `mode` keeps together. In the namespace modes it is
+// pid 1 with a /proc of its own. Code::denied when the system refuses the mode; `note` gets what was
+// degraded.
+Result<pid_t> fork_root(Mode mode, const std::vector<int>& keep,
+                        const std::function<int(const std::string& note)>& body);
 
 // Makes the caller the parent of orphans below it (plain and cgroup modes).
 void become_subreaper();

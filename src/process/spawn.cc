@@ -35,8 +35,9 @@ bool prepare(const Spawn& what, pid_t caller, Failure& failure) {
     failure = {errno, call};
     return false;
   };
-  // A group and not a session: that of the supervisor has no terminal anyway, and with autogroups the scheduler would treat
-  // each rank as a stranger to the others (measured: twice the time to start eight processes).
+  // A group and not a session: that of the supervisor has no terminal anyway, and with autogroups the
+  // scheduler would treat each rank as a stranger to the others (measured: twice the time to start eight
+  // processes).
   if (::setpgid(0, 0) < 0) return fails("setpgid");
   if (what.cgroup_procs >= 0 && ::write(what.cgroup_procs, "0", 1) != 1) return fails("enter the cgroup");
   if (what.die_with_parent) {
@@ -46,7 +47,8 @@ bool prepare(const Spawn& what, pid_t caller, Failure& failure) {
       return false;
     }
   }
-  if (what.cpus && ::sched_setaffinity(0, sizeof *what.cpus, what.cpus) != 0) return fails("sched_setaffinity");
+  if (what.cpus && ::sched_setaffinity(0, sizeof *what.cpus, what.cpus) != 0)
+    return fails("sched_setaffinity");
   if (what.directory && ::chdir(what.directory) != 0) return fails("chdir");
   if (what.input >= 0 && ::dup2(what.input, 0) < 0) return fails("dup2");
   if (what.output >= 0 && (::dup2(what.output, 1) < 0 || ::dup2(what.output, 2) < 0)) return fails("dup2");
@@ -57,7 +59,8 @@ bool prepare(const Spawn& what, pid_t caller, Failure& failure) {
 void default_signals() {
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
-  // Handlers go with exec; what a caller ignores would stay ignored (Python starts its children with SIGXFSZ so).
+  // Handlers go with exec; what a caller ignores would stay ignored (Python starts its children with SIGXFSZ
+  // so).
   for (int signal = 1; signal < NSIG; ++signal) ::sigaction(signal, &action, nullptr);
   sigset_t none;
   sigemptyset(&none);
@@ -65,13 +68,15 @@ void default_signals() {
 }
 
 void execute(const Spawn& what, Failure& failure) {
-  ::execve(what.program.c_str(), const_cast<char* const*>(what.argv.data()), const_cast<char* const*>(what.env.data()));
+  ::execve(what.program.c_str(), const_cast<char* const*>(what.argv.data()),
+           const_cast<char* const*>(what.env.data()));
   failure = {errno, "execve"};
   if (errno != ENOEXEC) return;
   // A script without "#!": what execvp does.
   const char* shell_argv[256] = {"/bin/sh", what.program.c_str()};
   size_t n = 2;
-  for (size_t i = 1; i < what.argv.size() && what.argv[i] && n + 1 < std::size(shell_argv); ++i) shell_argv[n++] = what.argv[i];
+  for (size_t i = 1; i < what.argv.size() && what.argv[i] && n + 1 < std::size(shell_argv); ++i)
+    shell_argv[n++] = what.argv[i];
   shell_argv[n] = nullptr;
   failure = {};  // our memory is the caller's: what stands here after a success is what it reads
   ::execve("/bin/sh", const_cast<char* const*>(shell_argv), const_cast<char* const*>(what.env.data()));
@@ -144,12 +149,14 @@ int executable(const std::string& path) {
 Error cannot_run(const std::string& path, int error) {
   if (error == ENOENT || error == ENOTDIR) return {Code::not_found, path + ": there is no such program"};
   if (error == EISDIR) return {Code::denied, path + ": is a folder, not a program"};
-  return {Code::denied, path + ": cannot be executed (" + std::strerror(error) + "); chmod +x it, or name its interpreter"};
+  return {Code::denied,
+          path + ": cannot be executed (" + std::strerror(error) + "); chmod +x it, or name its interpreter"};
 }
 
 }  // namespace
 
-Result<std::string> find_program(const std::string& name, const std::string& path, const std::string& directory) {
+Result<std::string> find_program(const std::string& name, const std::string& path,
+                                 const std::string& directory) {
   if (name.empty()) return Error{Code::not_found, "the command is empty"};
   if (name.find('/') != std::string::npos) {
     const std::string full = absolute(name, directory);

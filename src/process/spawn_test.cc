@@ -56,12 +56,14 @@ TEST(Spawn, runs_a_program_with_its_output_environment_and_folder) {
 TEST(Spawn, children_lead_a_group_and_have_no_blocked_signals_and_none_of_our_descriptors) {
   const Folder folder;
   const UniqueFd ours(::open((folder.path + "/ours").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  const auto answer = capture({"/bin/sh", "-c", "ps -o pgid= -p $$; echo $$; grep SigBlk /proc/self/status; ls -l /proc/self/fd"},
-                              {"PATH=/usr/bin:/bin"}, std::chrono::seconds(20));
+  const auto answer = capture(
+      {"/bin/sh", "-c", "ps -o pgid= -p $$; echo $$; grep SigBlk /proc/self/status; ls -l /proc/self/fd"},
+      {"PATH=/usr/bin:/bin"}, std::chrono::seconds(20));
   ASSERT_TRUE(answer) << answer.error().reason;
   long group = 0, pid = 0;
   unsigned long long blocked = 1;
-  ASSERT_EQ(std::sscanf(answer->output.c_str(), "%ld %ld SigBlk: %llx", &group, &pid, &blocked), 3) << answer->output;
+  ASSERT_EQ(std::sscanf(answer->output.c_str(), "%ld %ld SigBlk: %llx", &group, &pid, &blocked), 3)
+      << answer->output;
   EXPECT_EQ(group, pid);
   EXPECT_EQ(blocked, 0u);
   EXPECT_EQ(answer->output.find(folder.path), std::string::npos) << answer->output;
@@ -109,7 +111,8 @@ TEST(FindProgram, follows_path_and_tells_missing_from_not_executable) {
 }
 
 TEST(Capture, kills_what_does_not_end_in_time) {
-  const auto answer = capture({"/bin/sh", "-c", "sleep 100"}, {"PATH=/usr/bin:/bin"}, std::chrono::milliseconds(50));
+  const auto answer =
+      capture({"/bin/sh", "-c", "sleep 100"}, {"PATH=/usr/bin:/bin"}, std::chrono::milliseconds(50));
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, Code::timeout);
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);

@@ -1,18 +1,17 @@
 // job_spec.h - what the user asked for, once checked: an Azure ML command job plus Phalanx's own keys.
 //
-// One type for every way in (YAML file, command line flags, JSON of the SDK). A value of this type that came out
-// of spec::parse_* has passed every check that needs no machine; it is plain data, safe to copy and share.
-// Contract: the commandJob schema of the Azure ML CLI v2; names are its names.
+// One type for every way in (YAML file, command line flags, JSON of the SDK). A value of this type that came
+// out of spec::parse_* has passed every check that needs no machine; it is plain data, safe to copy and
+// share. Contract: the commandJob schema of the Azure ML CLI v2; names are its names.
 #pragma once
 
+#include <boost/json.hpp>
 #include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <boost/json.hpp>
 
 namespace phalanx::spec {
 
@@ -46,8 +45,8 @@ struct Output {
 };
 
 struct Environment {
-  std::string reference;       // "azureml:NAME@latest" and the like; empty for an inline one
-  boost::json::object inline_; // image, build, conda_file, ...; empty for a reference
+  std::string reference;        // "azureml:NAME@latest" and the like; empty for an inline one
+  boost::json::object inline_;  // image, build, conda_file, ...; empty for a reference
 };
 
 struct Resources {
@@ -60,30 +59,30 @@ enum class Isolation { automatic, pid_namespace, user_namespace, cgroup, plain }
 
 struct JobSpec {
   // Azure ML's keys.
-  std::string name;                            // empty: one is made at submission
+  std::string name;  // empty: one is made at submission
   std::string display_name, experiment_name, description;
-  std::string command;                         // run by a shell
-  std::string code;                            // folder or file; empty: none. As written
-  std::string compute;                         // as written; empty: none named
+  std::string command;  // run by a shell
+  std::string code;     // folder or file; empty: none. As written
+  std::string compute;  // as written; empty: none named
   Environment environment;
   std::map<std::string, std::string> environment_variables;
   std::map<std::string, Input> inputs;
   std::map<std::string, Output> outputs;
   Resources resources;
   Distribution distribution;
-  std::optional<std::chrono::seconds> timeout; // limits.timeout
+  std::optional<std::chrono::seconds> timeout;  // limits.timeout
   std::map<std::string, std::string> tags, properties;
   boost::json::object services, identity, queue_settings;  // kept as given
   std::string parent_job_name;
 
   // Phalanx's own keys.
-  std::vector<std::string> argv;               // `phalanx launch`: started directly, without a shell; command is empty
+  std::vector<std::string> argv;  // `phalanx launch`: started directly, without a shell; command is empty
   Isolation isolation = Isolation::automatic;
-  std::chrono::milliseconds stop_grace{10000}; // SIGTERM to SIGKILL
-  int priority = 0;                            // higher first, -1000..1000; from queue_settings.priority if absent
-  bool oversubscribe = false;                  // start even where the machine has no room left
+  std::chrono::milliseconds stop_grace{10000};  // SIGTERM to SIGKILL
+  int priority = 0;            // higher first, -1000..1000; from queue_settings.priority if absent
+  bool oversubscribe = false;  // start even where the machine has no room left
 
-  std::string base_folder;                     // absolute: what relative paths are relative to
+  std::string base_folder;  // absolute: what relative paths are relative to
 };
 
 }  // namespace phalanx::spec

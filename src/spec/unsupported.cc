@@ -4,7 +4,8 @@
 namespace phalanx::spec {
 namespace {
 
-// Started once per process, a framework must be known to the plan; once per node or on the head the command does it all.
+// Started once per process, a framework must be known to the plan; once per node or on the head the command
+// does it all.
 void check_framework(const JobSpec& spec, Unsupported& out) {
   if (spec.distribution.launch != Launch::process) return;
   const Framework f = spec.distribution.framework;

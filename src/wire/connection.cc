@@ -17,7 +17,10 @@ Result<Pair> make_pair() {
 }
 
 Connection::Connection(Loop& loop, UniqueFd socket, OnFrame on_frame, OnClose on_close)
-    : loop_(loop), socket_(std::move(socket)), on_frame_(std::move(on_frame)), on_close_(std::move(on_close)) {
+    : loop_(loop),
+      socket_(std::move(socket)),
+      on_frame_(std::move(on_frame)),
+      on_close_(std::move(on_close)) {
   ::fcntl(socket_.get(), F_SETFL, ::fcntl(socket_.get(), F_GETFL) | O_NONBLOCK);
   watch_ = loop_.watch(socket_.get(), EPOLLIN, [this](uint32_t events) { ready(events); });
 }
@@ -33,7 +36,8 @@ void Connection::write_some() {
   while (!unsent_.empty()) {
     const ssize_t n = ::send(socket_.get(), unsent_.data(), unsent_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) break;  // full: EPOLLOUT comes; broken: reading finds the end, and what waits there is still read
+    if (n < 0)
+      break;  // full: EPOLLOUT comes; broken: reading finds the end, and what waits there is still read
     unsent_.erase(0, static_cast<size_t>(n));
   }
   watch_.want(unsent_.empty() ? EPOLLIN : EPOLLIN | EPOLLOUT);

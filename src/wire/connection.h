@@ -1,5 +1,5 @@
-// connection.h - frames over a stream socket, in a loop. One thread. Never blocks: what the peer does not take waits in
-// memory (control frames are small and few; log bytes are only sent to readers that ask).
+// connection.h - frames over a stream socket, in a loop. One thread. Never blocks: what the peer does not
+// take waits in memory (control frames are small and few; log bytes are only sent to readers that ask).
 #pragma once
 
 #include <functional>
@@ -32,7 +32,7 @@ class Connection {
 
  private:
   void ready(uint32_t events);
-  bool read_some();   // false: the peer is gone
+  bool read_some();  // false: the peer is gone
   void write_some();
   void close(const std::string& why);
 

@@ -66,7 +66,8 @@ Result<std::optional<Frame>> Decoder::next() {
   const char* at = buffer_.data() + used_;
   if (take<uint16_t>(at) != kMagic) return Error{Code::invalid, "not a Phalanx frame"};
   if (const auto version = take<uint16_t>(at); version != kVersion)
-    return Error{Code::invalid, "protocol version " + std::to_string(version) + ", not " + std::to_string(kVersion)};
+    return Error{Code::invalid,
+                 "protocol version " + std::to_string(version) + ", not " + std::to_string(kVersion)};
   const auto kind = take<uint16_t>(at);
   if (kind != 1 && kind != 2) return Error{Code::invalid, "frame of unknown kind " + std::to_string(kind)};
   take<uint16_t>(at);

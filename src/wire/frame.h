@@ -1,10 +1,11 @@
 // frame.h - what travels between coordinator and node: a fixed header and a body.
 //
-// Frame on the wire, little-endian: u16 magic "PX", u16 version, u16 kind, u16 reserved, u32 length of the body,
-// u32 task, u32 attempt, i32 source, i32 destination, u64 job, u64 sequence, u64 acknowledged, body.
-// Sequence numbers count the control frames of one sender to one receiver from 1; `acknowledged` is the last one that the
-// sender of this frame has acted upon. They are end to end, so that nodes in between can forward frames unread.
-// Coordinator and node are always the same build: a frame of another version is an error, not a negotiation.
+// Frame on the wire, little-endian: u16 magic "PX", u16 version, u16 kind, u16 reserved, u32 length of the
+// body, u32 task, u32 attempt, i32 source, i32 destination, u64 job, u64 sequence, u64 acknowledged, body.
+// Sequence numbers count the control frames of one sender to one receiver from 1; `acknowledged` is the last
+// one that the sender of this frame has acted upon. They are end to end, so that nodes in between can forward
+// frames unread. Coordinator and node are always the same build: a frame of another version is an error, not
+// a negotiation.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,8 @@ Frame some_frame(std::string body) {
 }
 
 TEST(Frame, comes_out_as_it_went_in_whatever_the_pieces) {
-  const std::string bytes = encode(some_frame("one")) + encode(some_frame("")) + encode(some_frame(std::string(100000, 'x')));
+  const std::string bytes =
+      encode(some_frame("one")) + encode(some_frame("")) + encode(some_frame(std::string(100000, 'x')));
   for (const size_t piece : {size_t{1}, size_t{7}, kHeaderSize, bytes.size()}) {
     Decoder decoder;
     std::vector<Frame> frames;

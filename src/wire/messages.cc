@@ -13,7 +13,9 @@ T get(const json::object& object, const char* key) {
   return json::value_to<T>(object.at(key));
 }
 
-json::value number_or_null(std::optional<int> number) { return number ? json::value(*number) : json::value(nullptr); }
+json::value number_or_null(std::optional<int> number) {
+  return number ? json::value(*number) : json::value(nullptr);
+}
 
 std::optional<int> optional_number(const json::object& object, const char* key) {
   const json::value* found = object.if_contains(key);
@@ -22,15 +24,21 @@ std::optional<int> optional_number(const json::object& object, const char* key) 
 }
 
 json::object to_json(const Exit& exit) {
-  return {{"local_rank", exit.local_rank}, {"code", number_or_null(exit.code)},
-          {"signal", number_or_null(exit.signal)}, {"stopped", exit.stopped}, {"oom", exit.oom},
-          {"max_rss_kb", exit.max_rss_kb}, {"at", exit.at}, {"tail", json::value_from(exit.tail)}};
+  return {{"local_rank", exit.local_rank},
+          {"code", number_or_null(exit.code)},
+          {"signal", number_or_null(exit.signal)},
+          {"stopped", exit.stopped},
+          {"oom", exit.oom},
+          {"max_rss_kb", exit.max_rss_kb},
+          {"at", exit.at},
+          {"tail", json::value_from(exit.tail)}};
 }
 
 Exit exit_from(const json::object& object) {
-  return {get<int>(object, "local_rank"), optional_number(object, "code"), optional_number(object, "signal"),
-          get<bool>(object, "stopped"), get<bool>(object, "oom"), get<long>(object, "max_rss_kb"),
-          get<double>(object, "at"), get<std::vector<std::string>>(object, "tail")};
+  return {get<int>(object, "local_rank"),    optional_number(object, "code"),
+          optional_number(object, "signal"), get<bool>(object, "stopped"),
+          get<bool>(object, "oom"),          get<long>(object, "max_rss_kb"),
+          get<double>(object, "at"),         get<std::vector<std::string>>(object, "tail")};
 }
 
 template <class Message>
@@ -38,9 +46,10 @@ Message take(const json::object& object);
 
 template <>
 Hello take(const json::object& o) {
-  return {get<std::string>(o, "build"), get<std::string>(o, "host"), get<std::string>(o, "address"),
-          get<int>(o, "guard_pid"), get<int>(o, "supervisor_pid"), get<std::string>(o, "isolation"),
-          get<std::string>(o, "note"), get<std::vector<uint16_t>>(o, "ports")};
+  return {get<std::string>(o, "build"),   get<std::string>(o, "host"),
+          get<std::string>(o, "address"), get<int>(o, "guard_pid"),
+          get<int>(o, "supervisor_pid"),  get<std::string>(o, "isolation"),
+          get<std::string>(o, "note"),    get<std::vector<uint16_t>>(o, "ports")};
 }
 template <>
 Prepare take(const json::object& o) {
@@ -63,7 +72,8 @@ Started take(const json::object& o) {
 template <>
 Exited take(const json::object& o) {
   Exited exited;
-  for (const json::value& exit : o.at("exits").as_array()) exited.exits.push_back(exit_from(exit.as_object()));
+  for (const json::value& exit : o.at("exits").as_array())
+    exited.exits.push_back(exit_from(exit.as_object()));
   return exited;
 }
 template <>
@@ -83,21 +93,28 @@ Lost take(const json::object& o) {
 }  // namespace
 
 json::object to_json(const Hello& m) {
-  return {{"type", "hello"}, {"build", m.build}, {"host", m.host}, {"address", m.address},
-          {"guard_pid", m.guard_pid}, {"supervisor_pid", m.supervisor_pid}, {"isolation", m.isolation},
-          {"note", m.note}, {"ports", json::value_from(m.ports)}};
+  return {{"type", "hello"},          {"build", m.build},         {"host", m.host},
+          {"address", m.address},     {"guard_pid", m.guard_pid}, {"supervisor_pid", m.supervisor_pid},
+          {"isolation", m.isolation}, {"note", m.note},           {"ports", json::value_from(m.ports)}};
 }
 json::object to_json(const Prepare& m) {
   return {{"type", "prepare"}, {"code", m.code}, {"working_directory", m.working_directory}};
 }
 json::object to_json(const Prepared& m) { return {{"type", "prepared"}, {"error", m.error}}; }
 json::object to_json(const Start& m) {
-  return {{"type", "start"}, {"plan", m.plan}, {"environment", json::value_from(m.environment)},
-          {"logs", json::value_from(m.logs)}, {"directory", m.directory}, {"alone", m.alone}};
+  return {{"type", "start"},
+          {"plan", m.plan},
+          {"environment", json::value_from(m.environment)},
+          {"logs", json::value_from(m.logs)},
+          {"directory", m.directory},
+          {"alone", m.alone}};
 }
 json::object to_json(const Started& m) {
-  return {{"type", "started"}, {"pids", json::value_from(m.pids)}, {"error", m.error},
-          {"failed_local_rank", m.failed_local_rank}, {"exit_code", m.exit_code}};
+  return {{"type", "started"},
+          {"pids", json::value_from(m.pids)},
+          {"error", m.error},
+          {"failed_local_rank", m.failed_local_rank},
+          {"exit_code", m.exit_code}};
 }
 json::object to_json(const Exited& m) {
   json::array exits;
@@ -106,7 +123,11 @@ json::object to_json(const Exited& m) {
 }
 json::object to_json(const Stop& m) { return {{"type", "stop"}, {"grace_ms", m.grace_ms}, {"kill", m.kill}}; }
 json::object to_json(const Gap& m) {
-  return {{"type", "gap"}, {"local_rank", m.local_rank}, {"offset", m.offset}, {"bytes", m.bytes}, {"reason", m.reason}};
+  return {{"type", "gap"},
+          {"local_rank", m.local_rank},
+          {"offset", m.offset},
+          {"bytes", m.bytes},
+          {"reason", m.reason}};
 }
 json::object to_json(const Lost& m) { return {{"type", "lost"}, {"reason", m.reason}}; }
 json::object simple(const char* type) { return {{"type", type}}; }

@@ -4,19 +4,18 @@
 //   hello     it is there, what it has, its ports       prepare   make the working directory
 //   prepared  the working directory is there            start     the plan; start your ranks
 //   started   pids of its ranks, or why not             stop      SIGTERM, grace, SIGKILL; or kill at once
-//   exited    ranks that ended                          ping      each second; a node that hears none for the lease kills
-//   gap       log bytes that could not be written       leave     nothing is wanted any more: end
+//   exited    ranks that ended                          ping      each second; a node that hears none for the
+//   lease kills gap       log bytes that could not be written       leave     nothing is wanted any more: end
 //   pong      answer to ping
 //   empty     no process of the attempt is left here
 //   lost      from the guard: its supervisor is gone
 #pragma once
 
+#include <boost/json.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <boost/json.hpp>
 
 #include "base/result.h"
 
@@ -46,15 +45,15 @@ struct Started {
   std::vector<int> pids;  // by local rank; 0 where it could not be started
   std::string error;      // of the first that could not be started, "" if none
   int failed_local_rank = -1;
-  int exit_code = 0;      // 126, 127 or 125
+  int exit_code = 0;  // 126, 127 or 125
 };
 struct Exit {
   int local_rank = 0;
   std::optional<int> code, signal;
   bool stopped = false, oom = false;
   long max_rss_kb = 0;
-  double at = 0;                   // seconds since the epoch, by the node's clock
-  std::vector<std::string> tail;   // last lines of its log, when it failed
+  double at = 0;                  // seconds since the epoch, by the node's clock
+  std::vector<std::string> tail;  // last lines of its log, when it failed
 };
 struct Exited {
   std::vector<Exit> exits;

@@ -12,12 +12,15 @@ Result<std::string> earlier_output(const spec::JobOutputRef& ref) {
   const job::Layout layout = job::Layout::of(ref.name);
   if (!is_folder(layout.folder))
     return Error{Code::invalid, "there is no job " + ref.name + " here (phalanx list shows those that are)"};
-  const std::string folder = ref.output == "artifacts" ? layout.working_directory(0) : layout.output(ref.output);
+  const std::string folder =
+      ref.output == "artifacts" ? layout.working_directory(0) : layout.output(ref.output);
   const std::string path = ref.path.empty() ? folder : absolute(ref.path, folder);
   if (path != folder && !path.starts_with(folder + "/"))
     return Error{Code::invalid, ref.path + ": leads out of the output"};
-  if (!exists(path)) return Error{Code::invalid, "job " + ref.name + " has no output " + ref.output +
-                                                     (ref.path.empty() ? "" : " with " + ref.path + " in it") + " (" + path + ")"};
+  if (!exists(path))
+    return Error{Code::invalid, "job " + ref.name + " has no output " + ref.output +
+                                    (ref.path.empty() ? "" : " with " + ref.path + " in it") + " (" + path +
+                                    ")"};
   return path;
 }
 
@@ -25,11 +28,17 @@ Result<std::string> value_of(const spec::JobSpec& spec, const spec::Input& input
   if (input.literal) return input.value;
   if (const auto ref = spec::parse_job_output(input.path)) return earlier_output(*ref);
   if (!spec::is_local_path(input.path))
-    return Error{Code::invalid, input.path + ": data that is not on this machine is not fetched yet; download it and name the local path"};
+    return Error{
+        Code::invalid,
+        input.path +
+            ": data that is not on this machine is not fetched yet; download it and name the local path"};
   const std::string path = spec::local_path(spec, input.path);
   if (!exists(path)) return Error{Code::invalid, path + ": there is no such file or folder"};
-  if (input.type == "uri_file" && is_folder(path)) return Error{Code::invalid, path + ": is a folder, and the input's type is uri_file"};
-  if (input.type == "uri_folder" && !is_folder(path)) return Error{Code::invalid, path + ": is a file, and the input's type is uri_folder; write type: uri_file"};
+  if (input.type == "uri_file" && is_folder(path))
+    return Error{Code::invalid, path + ": is a folder, and the input's type is uri_file"};
+  if (input.type == "uri_folder" && !is_folder(path))
+    return Error{Code::invalid,
+                 path + ": is a file, and the input's type is uri_folder; write type: uri_file"};
   return path;
 }
 
@@ -43,10 +52,15 @@ Result<Bindings> bind(const spec::JobSpec& spec, const job::Layout& layout) {
     bindings.inputs[name] = std::move(*value);
   }
   for (const auto& [name, output] : spec.outputs) {
-    const bool of_service = output.path.find("${{") != std::string::npos;  // ${{default_datastore}}: Azure ML's own place
-    if (output.path.empty() || of_service) bindings.outputs[name] = layout.output(name);
-    else if (spec::is_local_path(output.path)) bindings.outputs[name] = spec::local_path(spec, output.path);
-    else return Error{Code::invalid, "output " + name + ": " + output.path + ": only folders of this machine can be written yet; leave path out"};
+    const bool of_service =
+        output.path.find("${{") != std::string::npos;  // ${{default_datastore}}: Azure ML's own place
+    if (output.path.empty() || of_service)
+      bindings.outputs[name] = layout.output(name);
+    else if (spec::is_local_path(output.path))
+      bindings.outputs[name] = spec::local_path(spec, output.path);
+    else
+      return Error{Code::invalid, "output " + name + ": " + output.path +
+                                      ": only folders of this machine can be written yet; leave path out"};
   }
   return bindings;
 }

@@ -58,26 +58,32 @@ Result<spec::Environments> known_environments(const spec::JobSpec& spec, const s
   return all;
 }
 
-Result<std::string> conda_prefix(const std::string& path, const Variables& variables, const std::string& user_home) {
+Result<std::string> conda_prefix(const std::string& path, const Variables& variables,
+                                 const std::string& user_home) {
   if (path.find('/') != std::string::npos) return path;
-  std::vector<std::string> roots{user_home + "/miniconda3", user_home + "/miniforge3", user_home + "/anaconda3", "/opt/conda"};
-  if (const std::string conda = variables.get("CONDA_EXE"); !conda.empty()) roots.insert(roots.begin(), absolute(conda + "/../.."));
+  std::vector<std::string> roots{user_home + "/miniconda3", user_home + "/miniforge3",
+                                 user_home + "/anaconda3", "/opt/conda"};
+  if (const std::string conda = variables.get("CONDA_EXE"); !conda.empty())
+    roots.insert(roots.begin(), absolute(conda + "/../.."));
   for (const std::string& root : roots)
     if (is_folder(root + "/envs/" + path)) return root + "/envs/" + path;
-  return Error{Code::invalid, "conda environment " + path + " is in none of the usual places; give its folder"};
+  return Error{Code::invalid,
+               "conda environment " + path + " is in none of the usual places; give its folder"};
 }
 
 Status activate(const std::string& script, Variables& variables) {
   std::vector<std::string> environment = variables.lines();
   environment.push_back("PHALANX_ACTIVATE=" + script);
-  const process::Captured captured = TRY(process::capture(
-      {"/bin/bash", "-c", "set -e; . \"$PHALANX_ACTIVATE\" >/dev/null; unset PHALANX_ACTIVATE; printf '\\0PHALANX\\0'; exec env -0"},
-      environment, kActivationLimit));
+  const process::Captured captured =
+      TRY(process::capture({"/bin/bash", "-c",
+                            "set -e; . \"$PHALANX_ACTIVATE\" >/dev/null; unset PHALANX_ACTIVATE; printf "
+                            "'\\0PHALANX\\0'; exec env -0"},
+                           environment, kActivationLimit));
   const std::string mark("\0PHALANX\0", 9);
   const size_t begin = captured.output.find(mark);
   if (captured.code != 0 || begin == std::string::npos)
-    return Error{Code::invalid, script + ": fails when it is sourced (code " + std::to_string(captured.code) + "): " +
-                                    captured.output.substr(0, 500)};
+    return Error{Code::invalid, script + ": fails when it is sourced (code " + std::to_string(captured.code) +
+                                    "): " + captured.output.substr(0, 500)};
   std::vector<std::string> lines;
   for (size_t at = begin + mark.size(); at < captured.output.size();) {
     const size_t end = std::min(captured.output.find('\0', at), captured.output.size());
@@ -99,17 +105,24 @@ Status use_prefix(const std::string& prefix, const char* marker, Variables& vari
 Status use(const spec::LocalEnvironment& environment, const std::string& user_home, Variables& variables) {
   switch (environment.kind) {
     case spec::EnvironmentKind::python: {
-      if (!exists(environment.path)) return Error{Code::invalid, environment.path + ": there is no such program"};
+      if (!exists(environment.path))
+        return Error{Code::invalid, environment.path + ": there is no such program"};
       const std::string folder = environment.path.substr(0, environment.path.find_last_of('/'));
-      if (exists(folder + "/../pyvenv.cfg")) TRY(use_prefix(absolute(folder + "/.."), "VIRTUAL_ENV", variables));
-      else variables.prepend_path(folder);
+      if (exists(folder + "/../pyvenv.cfg"))
+        TRY(use_prefix(absolute(folder + "/.."), "VIRTUAL_ENV", variables));
+      else
+        variables.prepend_path(folder);
       break;
     }
-    case spec::EnvironmentKind::venv: TRY(use_prefix(environment.path, "VIRTUAL_ENV", variables)); break;
+    case spec::EnvironmentKind::venv:
+      TRY(use_prefix(environment.path, "VIRTUAL_ENV", variables));
+      break;
     case spec::EnvironmentKind::conda:
       TRY(use_prefix(TRY(conda_prefix(environment.path, variables, user_home)), "CONDA_PREFIX", variables));
       break;
-    case spec::EnvironmentKind::activate: TRY(activate(environment.path, variables)); break;
+    case spec::EnvironmentKind::activate:
+      TRY(activate(environment.path, variables));
+      break;
   }
   for (const auto& [name, value] : environment.variables) variables.set(name, value);
   return Done{};
@@ -139,15 +152,18 @@ std::string describe_python(const Variables& variables) {
   for (size_t at = first + 1; at < answer->output.size();) {
     const size_t end = std::min(answer->output.find('\n', at), answer->output.size());
     const std::string line = answer->output.substr(at, end - at);
-    if (line.ends_with(' ')) without += (without.empty() ? "" : ", ") + line.substr(0, line.size() - 1);
-    else with += (with.empty() ? "" : ", ") + line;
+    if (line.ends_with(' '))
+      without += (without.empty() ? "" : ", ") + line.substr(0, line.size() - 1);
+    else
+      with += (with.empty() ? "" : ", ") + line;
     at = end + 1;
   }
   const bool mpi = static_cast<bool>(process::find_program("mpirun", path, "/"));
   std::string& list = mpi ? with : without;
   list += (list.empty() ? "" : ", ") + std::string("mpi");
-  return "Python " + answer->output.substr(0, space) + " (" + answer->output.substr(space + 1, first - space - 1) + ")" +
-         (with.empty() ? "" : " with " + with) + (without.empty() ? "" : (with.empty() ? " without " : ", without ") + without) +
+  return "Python " + answer->output.substr(0, space) + " (" +
+         answer->output.substr(space + 1, first - space - 1) + ")" + (with.empty() ? "" : " with " + with) +
+         (without.empty() ? "" : (with.empty() ? " without " : ", without ") + without) +
          (plain ? "" : "; there is no `python` on PATH, only python3");
 }
 
@@ -160,12 +176,15 @@ Result<JobEnvironment> environment_for(const spec::JobSpec& spec, const std::vec
   if (!reference.empty() || !spec.environment.inline_.empty()) {
     const std::string user_home = variables.get("HOME");
     const spec::Environments known = TRY(known_environments(spec, user_home));
-    const spec::LocalEnvironment* found = reference.empty() ? nullptr : spec::find_environment(known, reference);
+    const spec::LocalEnvironment* found =
+        reference.empty() ? nullptr : spec::find_environment(known, reference);
     if (found) {
       if (Status used = use(*found, user_home, variables); !used)
         return std::move(used).error().context("environment " + spec::environment_name(reference));
     } else {
-      const std::string what = reference.empty() ? "an image is not used here yet" : "environment " + spec::environment_name(reference) + " is not known here";
+      const std::string what =
+          reference.empty() ? "an image is not used here yet"
+                            : "environment " + spec::environment_name(reference) + " is not known here";
       environment.notes.push_back(what + ": using " + describe_python(variables));
     }
   }

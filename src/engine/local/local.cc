@@ -70,8 +70,10 @@ std::string privacy_note(const std::string& folder) {
 
 // Everything in the job folder that is there before the coordinator.
 Status fill_folder(const Submission& submission, Prospect& prospect, const job::Layout& layout) {
-  for (const std::string& folder : {layout.folder, layout.system_logs(), layout.user_logs()}) TRY(make_folders(folder));
-  if (std::string note = privacy_note(layout.folder); !note.empty()) prospect.plan.notes.push_back(std::move(note));
+  for (const std::string& folder : {layout.folder, layout.system_logs(), layout.user_logs()})
+    TRY(make_folders(folder));
+  if (std::string note = privacy_note(layout.folder); !note.empty())
+    prospect.plan.notes.push_back(std::move(note));
   if (!submission.job_text.empty()) TRY(write_file(layout.job_yml(), submission.job_text));
   TRY(write_file(layout.job_json(), boost::json::serialize(spec::to_json(submission.spec)) + "\n"));
   for (const auto& [name, path] : prospect.allocation.outputs) TRY(make_folders(path, 0755));
@@ -94,7 +96,8 @@ LocalPlan local_plan(const Submission& submission, const Prospect& prospect, con
     local.nodes.push_back(std::move(config));
   }
   const bool inside = std::getenv("PHALANX_JOB") != nullptr;  // the job around us holds the slots
-  if (!submission.spec.oversubscribe && !inside) local.slots = slots_for(submission.spec, prospect.plan, prospect.machine);
+  if (!submission.spec.oversubscribe && !inside)
+    local.slots = slots_for(submission.spec, prospect.plan, prospect.machine);
   local.ports_of_node_0 = plan::kPortsOfNode0;
   local.gpus = prospect.machine.gpus;
   local.gpus_per_node = gpus_per_node(submission.spec, nodes);
@@ -120,15 +123,18 @@ int conduct(Submission& submission, Prospect& prospect, const job::Layout& layou
   job.spec = std::move(submission.spec);
   job.layout = layout;
   job.submitter.reset(control);
-  coordinator::Coordinator coordinator(std::move(job), std::move(*events), std::make_unique<LocalNodes>(std::move(local)));
+  coordinator::Coordinator coordinator(std::move(job), std::move(*events),
+                                       std::make_unique<LocalNodes>(std::move(local)));
   return coordinator.run();
 }
 
 Result<std::string> choose_name(const spec::JobSpec& spec) {
   if (spec.name.empty()) return job::random_name();
-  if (!job::valid_name(spec.name)) return Error{Code::invalid, "job name " + spec.name + ": a name has no '/' and does not begin with '.'"};
+  if (!job::valid_name(spec.name))
+    return Error{Code::invalid, "job name " + spec.name + ": a name has no '/' and does not begin with '.'"};
   if (exists(job::Layout::of(spec.name).folder))
-    return Error{Code::invalid, "there is a job " + spec.name + " already (" + job::Layout::of(spec.name).folder + "); choose another name"};
+    return Error{Code::invalid, "there is a job " + spec.name + " already (" +
+                                    job::Layout::of(spec.name).folder + "); choose another name"};
   return spec.name;
 }
 
@@ -151,7 +157,8 @@ Result<Handle> submit(Submission submission) {
     return std::move(filled).error();
   }
   std::vector<std::string> notes = prospect.plan.notes;
-  const auto pid = process::fork_child({theirs.get()}, [&] { return conduct(submission, prospect, layout, theirs.get()); });
+  const auto pid = process::fork_child({theirs.get()},
+                                       [&] { return conduct(submission, prospect, layout, theirs.get()); });
   if (!pid) {
     (void)remove_tree(layout.folder);
     return pid.error();

@@ -55,7 +55,8 @@ std::vector<std::string> LocalNodes::gpus_of(size_t node) const {
   for (size_t i = 0; i < each && !plan_.gpus.empty(); ++i) {
     const size_t at = node * each + i;
     // Without slots (oversubscribed) nodes share the machine's GPUs in turn.
-    const size_t gpu = at < slots_.gpus.size() ? static_cast<size_t>(slots_.gpus[at]) : at % plan_.gpus.size();
+    const size_t gpu =
+        at < slots_.gpus.size() ? static_cast<size_t>(slots_.gpus[at]) : at % plan_.gpus.size();
     names.push_back(plan_.gpus[gpu]);
   }
   return names;
@@ -77,7 +78,8 @@ void LocalNodes::start_nodes() {
     auto started = node::start_node(plan_.nodes[i], keep);
     if (!started) return deliver(std::move(started).error());  // the others end when their links close
     const node::NodeConfig& config = plan_.nodes[i];
-    links.push_back({std::move(started->link), std::move(started->guard_link), config.host, config.address, gpus_of(i), config.ports});
+    links.push_back({std::move(started->link), std::move(started->guard_link), config.host, config.address,
+                     gpus_of(i), config.ports});
   }
   deliver(std::move(links));
 }

@@ -10,7 +10,8 @@ template <class T>
 std::vector<T> slice(const std::vector<T>& all, size_t part, size_t parts) {
   const size_t each = all.size() / parts, more = all.size() % parts;
   const size_t begin = part * each + std::min(part, more);
-  return {all.begin() + static_cast<long>(begin), all.begin() + static_cast<long>(begin + each + (part < more ? 1 : 0))};
+  return {all.begin() + static_cast<long>(begin),
+          all.begin() + static_cast<long>(begin + each + (part < more ? 1 : 0))};
 }
 
 }  // namespace
@@ -18,9 +19,10 @@ std::vector<T> slice(const std::vector<T>& all, size_t part, size_t parts) {
 Result<std::vector<plan::AllocatedNode>> share_out(const Machine& machine, int nodes, bool oversubscribe) {
   const auto parts = static_cast<size_t>(nodes);
   if (!machine.gpus.empty() && machine.gpus.size() < parts && !oversubscribe)
-    return Error{Code::invalid, std::to_string(nodes) + " nodes on this machine, which has " +
-                                    std::to_string(machine.gpus.size()) + " GPUs: a node would have none. Ask for " +
-                                    std::to_string(machine.gpus.size()) + " nodes at most, or say --oversubscribe"};
+    return Error{Code::invalid,
+                 std::to_string(nodes) + " nodes on this machine, which has " +
+                     std::to_string(machine.gpus.size()) + " GPUs: a node would have none. Ask for " +
+                     std::to_string(machine.gpus.size()) + " nodes at most, or say --oversubscribe"};
   std::vector<plan::AllocatedNode> shares(parts);
   for (size_t i = 0; i < parts; ++i) {
     plan::AllocatedNode& node = shares[i];
@@ -30,8 +32,10 @@ Result<std::vector<plan::AllocatedNode>> share_out(const Machine& machine, int n
     if (parts > 1 && machine.cpus.size() >= parts) node.cpus = slice(machine.cpus, i, parts);
     const size_t count = node.cpus.empty() ? machine.cpus.size() / parts : node.cpus.size();
     node.cpu_count = std::max(1, static_cast<int>(count));
-    if (machine.gpus.size() >= parts) node.gpus = slice(machine.gpus, i, parts);
-    else if (!machine.gpus.empty()) node.gpus = {machine.gpus[i % machine.gpus.size()]};
+    if (machine.gpus.size() >= parts)
+      node.gpus = slice(machine.gpus, i, parts);
+    else if (!machine.gpus.empty())
+      node.gpus = {machine.gpus[i % machine.gpus.size()]};
   }
   return shares;
 }
@@ -51,9 +55,10 @@ machine::SlotRequest slots_for(const spec::JobSpec& spec, const plan::Plan& plan
   for (size_t i = 0; i < machine.gpus.size(); ++i) request.allowed_gpus.push_back(static_cast<int>(i));
   size_t gpus = 0;
   for (const plan::NodePart& node : plan.nodes)
-    gpus += spec.distribution.process_count_per_instance
-                ? std::min(node.gpus.size(), static_cast<size_t>(*spec.distribution.process_count_per_instance))
-                : node.gpus.size();
+    gpus +=
+        spec.distribution.process_count_per_instance
+            ? std::min(node.gpus.size(), static_cast<size_t>(*spec.distribution.process_count_per_instance))
+            : node.gpus.size();
   request.gpus = static_cast<int>(std::min(gpus, machine.gpus.size()));
   return request;
 }

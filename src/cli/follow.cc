@@ -263,7 +263,7 @@ void Follower::on_signal(int signal) {
     return console_.set_size(terminal.width, terminal.height);
   }
   if (result_.signal == 0) result_.signal = signal;
-  if (signal == SIGINT && !options_.interrupt_cancels) {
+  if (ended() || (signal == SIGINT && !options_.interrupt_cancels)) {
     outlet_.write(console_.finish());
     finished_ = true;
     return loop_.stop();

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 
 #include "base/files.h"
@@ -179,7 +180,7 @@ void Coordinator::finalize() {
 void Coordinator::end() {
   if (ended_) return;
   ended_ = true;
-  source_->release();
+  source_->release(std::all_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return node.empty; }));
   ::unlink(job_.layout.environment().c_str());
   json::object data = outcome();
   data["seconds"] = wall_clock() - submitted_at_;

@@ -98,6 +98,13 @@ std::string user_name(unsigned uid) {
 
 }  // namespace
 
+void Slots::unlock() {
+  struct flock whole {};
+  whole.l_type = F_UNLCK;
+  for (const UniqueFd& held : locks) ::fcntl(held.get(), F_OFD_SETLK, &whole);
+  locks.clear();
+}
+
 Result<SlotQueue> SlotQueue::join(const SlotRequest& request) {
   SlotQueue queue(request, TRY(lock_folder()));
   timespec now{};

@@ -35,6 +35,8 @@ struct SlotRequest {
 struct Slots {
   std::vector<int> cpus, gpus;
   std::vector<UniqueFd> locks;  // the slots are held while any copy of these lives
+  // Frees them now, whoever else has copies: only for when nothing of the job lives any more.
+  void unlock();
 };
 
 struct Standing {

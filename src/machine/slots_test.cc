@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include <cstdlib>
 
@@ -58,6 +59,17 @@ TEST_F(SlotsTest, slots_come_free_when_the_last_holder_goes_and_the_waiting_are_
   a->leave();
   pollfd notice{b->notice_fd(), POLLIN, 0};
   EXPECT_EQ(::poll(&notice, 1, 10000), 1);
+  EXPECT_TRUE(take(*b));
+}
+
+TEST_F(SlotsTest, an_ended_job_frees_its_slots_whoever_has_copies) {
+  auto a = SlotQueue::join(wants("a", 4)), b = SlotQueue::join(wants("b", 4));
+  ASSERT_TRUE(a && b);
+  auto held = take(*a);
+  ASSERT_TRUE(held);
+  const UniqueFd copy(::dup(held->locks[0].get()));
+  held->unlock();
+  a->leave();
   EXPECT_TRUE(take(*b));
 }
 

@@ -89,10 +89,11 @@ void LocalNodes::deliver(Result<std::vector<coordinator::NodeLink>> links) {
   ready_(std::move(links));
 }
 
-void LocalNodes::release() {
+void LocalNodes::release(bool empty) {
   notice_.cancel();
   retry_.cancel();
   if (queue_) queue_->leave();
+  if (empty) slots_.unlock();
   slots_.locks.clear();
 }
 

@@ -24,7 +24,7 @@ class LocalNodes : public coordinator::NodeSource {
   explicit LocalNodes(LocalPlan plan) : plan_(std::move(plan)) {}
   void obtain(Loop& loop, std::function<void(const coordinator::Waiting&)> waiting,
               std::function<void(Result<std::vector<coordinator::NodeLink>>)> ready) override;
-  void release() override;
+  void release(bool empty) override;
 
  private:
   void try_take();

@@ -1,0 +1,60 @@
+"""Processes that are stopped and not dead: the lease ends their job. Jobs wait side by side, as each takes a lease."""
+
+from __future__ import annotations
+
+import signal
+
+from conftest import HARD_TIMEOUT, Phalanx, eventually
+
+from crash.victims import PIPE, Victims, kill, side_by_side
+
+LEASE = 60  # seconds: 7 are meant, the rest is slack
+
+
+def truth(found: Victims, *words: str, lost: int = 0) -> None:
+    found.command.wait(HARD_TIMEOUT)
+    found.gone()
+    found.logs_are_whole(lost)
+    shown = found.job.settled()
+    assert (shown["state"], shown["exit_code"], found.command.returncode) == ("Failed", 125, 125)
+    for word in words:
+        assert word in shown["verdict"]["text"]
+
+
+def test_a_supervisor_that_is_stopped(phalanx: Phalanx) -> None:
+    """And beside it a stopped guard, which harms nobody once it goes on."""
+    with side_by_side(phalanx, "namespace", "plain", "namespace") as (*stopped, other):
+        kill(*(found.supervisors[1] for found in stopped), other.guards[1], number=signal.SIGSTOP)
+        for found in stopped:
+            truth(found, "node 1 ", "no sign of life")
+        kill(other.guards[1], number=signal.SIGCONT)
+        before = other.reached(1)
+        eventually(lambda: other.reached(1) > before + 1000)
+        assert other.job.show()["state"] == "Running"
+        assert phalanx.run("cancel", other.job.name).returncode == 0
+        other.gone()
+        other.logs_are_whole()
+        assert other.job.show()["state"] == "Canceled"
+
+
+def test_a_coordinator_that_is_stopped_and_goes_on(phalanx: Phalanx) -> None:
+    with side_by_side(phalanx, "namespace", "plain") as jobs:
+        kill(*(found.coordinator for found in jobs), number=signal.SIGSTOP)
+        for found in jobs:
+            looking = {found.coordinator, found.command.pid}
+            eventually(lambda found=found, looking=looking: set(found.living()) <= looking, LEASE)
+        kill(*(found.coordinator for found in jobs), number=signal.SIGCONT)
+        for found in jobs:
+            truth(found, "lost", "no sign of life")
+
+
+def test_a_node_that_is_stopped_whole_and_goes_on(phalanx: Phalanx) -> None:
+    """It must end what the others count as lost."""
+    with side_by_side(phalanx, "namespace", "plain") as jobs:
+        for found in jobs:
+            kill(found.guards[1], found.supervisors[1], found.ranks[1], number=signal.SIGSTOP)
+        for found in jobs:
+            found.job.happened("node_lost", LEASE)
+            kill(found.ranks[1], found.supervisors[1], found.guards[1], number=signal.SIGCONT)
+        for found in jobs:
+            truth(found, "node 1 ", "no sign of life", lost=PIPE)

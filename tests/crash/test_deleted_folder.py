@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from conftest import HARD_TIMEOUT, Phalanx, eventually
+from system.helpers import slots_are_free
 
 from crash.victims import victims
-from system.helpers import slots_are_free
 
 
 def delete(folder: Path) -> bool:

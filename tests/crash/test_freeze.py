@@ -1,4 +1,4 @@
-"""Processes that are stopped and not dead: the lease ends their job. Jobs wait side by side, as each takes a lease."""
+"""Processes that are stopped and not dead: the lease ends their job. Slow cases run side by side."""
 
 from __future__ import annotations
 
@@ -21,28 +21,43 @@ def truth(found: Victims, *words: str, lost: int = 0) -> None:
         assert word in shown["verdict"]["text"]
 
 
+def goes_on(found: Victims) -> None:
+    before = found.reached(1)
+    eventually(lambda: found.reached(1) > before + 1000)
+    assert found.job.show()["state"] == "Running"
+
+
+def only_those_that_look_are_left(found: Victims) -> None:
+    looking = {found.coordinator, found.command.pid}
+    eventually(lambda: set(found.living()) <= looking, LEASE)
+
+
 def test_a_supervisor_that_is_stopped(phalanx: Phalanx) -> None:
-    """And beside it a stopped guard, which harms nobody once it goes on."""
-    with side_by_side(phalanx, "namespace", "plain", "namespace") as (*stopped, other):
-        kill(*(found.supervisors[1] for found in stopped), other.guards[1], number=signal.SIGSTOP)
-        for found in stopped:
+    with side_by_side(phalanx, "namespace", "plain") as jobs:
+        kill(*(found.supervisors[1] for found in jobs), number=signal.SIGSTOP)
+        for found in jobs:
             truth(found, "node 1 ", "no sign of life")
-        kill(other.guards[1], number=signal.SIGCONT)
-        before = other.reached(1)
-        eventually(lambda: other.reached(1) > before + 1000)
-        assert other.job.show()["state"] == "Running"
-        assert phalanx.run("cancel", other.job.name).returncode == 0
-        other.gone()
-        other.logs_are_whole()
-        assert other.job.show()["state"] == "Canceled"
+
+
+def test_a_guard_that_was_stopped_harms_nobody(phalanx: Phalanx) -> None:
+    """The signs of life that it missed wait for it. A stopped supervisor's job tells the time."""
+    with side_by_side(phalanx, "namespace", "namespace", "plain") as (clock, *jobs):
+        kill(*(found.guards[1] for found in jobs), clock.supervisors[1], number=signal.SIGSTOP)
+        clock.job.ended(LEASE)
+        kill(*(found.guards[1] for found in jobs), number=signal.SIGCONT)
+        for found in jobs:
+            goes_on(found)
+            assert phalanx.run("cancel", found.job.name).returncode == 0
+            found.gone()
+            found.logs_are_whole()
+            assert found.job.show()["state"] == "Canceled"
 
 
 def test_a_coordinator_that_is_stopped_and_goes_on(phalanx: Phalanx) -> None:
     with side_by_side(phalanx, "namespace", "plain") as jobs:
         kill(*(found.coordinator for found in jobs), number=signal.SIGSTOP)
         for found in jobs:
-            looking = {found.coordinator, found.command.pid}
-            eventually(lambda found=found, looking=looking: set(found.living()) <= looking, LEASE)
+            only_those_that_look_are_left(found)
         kill(*(found.coordinator for found in jobs), number=signal.SIGCONT)
         for found in jobs:
             truth(found, "lost", "no sign of life")

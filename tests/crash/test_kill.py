@@ -1,14 +1,15 @@
-"""SIGKILL to each process of a job in turn: the truth is told, no process and no slot stays, no byte is lost."""
+"""SIGKILL to each process of a job: the truth is told, no process and no slot stays, no byte is lost."""
 
 from __future__ import annotations
 
 import signal
+from contextlib import ExitStack
 
 import pytest
 from conftest import HARD_TIMEOUT, Phalanx, eventually
+from system.helpers import CPUS, Job, as_user, is_root, output_of, running, shell, slots_are_free, write_job
 
 from crash.victims import PIPE, aftermath, can, kill, side_by_side
-from system.helpers import CPUS, Job, as_user, is_root, output_of, running, shell, slots_are_free, write_job
 
 MODES = ["namespace", "user_namespace", "cgroup", "plain"]
 every_mode = pytest.mark.parametrize("mode", MODES)
@@ -54,9 +55,7 @@ def test_the_coordinator(phalanx: Phalanx) -> None:
     with side_by_side(phalanx, *MODES) as jobs:
         kill(*(found.coordinator for found in jobs))
         for found in jobs:
-            seen = eventually(
-                lambda found=found: state if (state := found.job.show()["state"]) != "Running" else ""
-            )
+            seen = eventually(found.not_running)
             assert seen in {"NotResponding", "Failed"}
         for found in jobs:
             shown = aftermath(found)
@@ -132,13 +131,12 @@ def test_ranks_that_ignore_sigterm_end_with_their_coordinator(phalanx: Phalanx) 
 def test_the_coordinator_of_a_waiting_job(phalanx: Phalanx) -> None:
     """The dead do not stand in the queue."""
     everything = ["-n", str(CPUS), "--"]
-    with (
-        running(phalanx, "launch", *everything, "sleep", "600") as (_, holder),
-        running(phalanx, "launch", *everything, "true") as (dead_command, dead),
-        running(phalanx, "launch", *everything, "true") as (next_command, following),
-    ):
+    with ExitStack() as stack:
+        _, holder = stack.enter_context(running(phalanx, "launch", *everything, "sleep", "600"))
         holder.happened("running")
+        dead_command, dead = stack.enter_context(running(phalanx, "launch", *everything, "true"))
         dead.happened("queued")
+        next_command, following = stack.enter_context(running(phalanx, "launch", *everything, "true"))
         following.happened("queued")
         kill(dead.show()["coordinator"]["pid"])
         output_of(dead_command)

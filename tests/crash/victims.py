@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from conftest import HARD_TIMEOUT, Phalanx, eventually
-
 from system.helpers import Job, python, running, slots_are_free
 
 NODES = 2
@@ -75,6 +74,11 @@ class Victims:
             if name in words.encode() or str(self.folder) in folder_of(pid):
                 mine[pid] = words
         return mine
+
+    def not_running(self) -> str:
+        """Its state, once that is another."""
+        state: str = self.job.show()["state"]
+        return state if state != "Running" else ""
 
     def logs_are_whole(self, lost: int = 0) -> None:
         for rank in range(NODES):
@@ -139,7 +143,7 @@ def aftermath(found: Victims, lost: int = 0) -> dict[str, Any]:
 
 @contextmanager
 def side_by_side(phalanx: Phalanx, *modes: str, daemon: bool = True) -> Iterator[list[Victims]]:
-    """A job in each of the modes that are to be had here, all at once: a test then waits once. No slot stays."""
+    """A job in each of the modes that are to be had here, all at once. In the end all slots are free."""
     had = [mode for mode in modes if can(phalanx, mode)]
     if not had:
         pytest.skip(f"refused here: {modes}")

@@ -1,4 +1,4 @@
-"""GPUs are shared out among nodes and jobs. The machine's own are never touched: a stand-in for NVML names some."""
+"""GPUs are shared out among nodes and jobs. Not the machine's own: a stand-in for NVML names some."""
 
 from __future__ import annotations
 
@@ -19,12 +19,18 @@ STAND_IN = r"""
 #include <string.h>
 int nvmlInit_v2(void) { return 0; }
 int nvmlShutdown(void) { return 0; }
-int nvmlDeviceGetCount_v2(unsigned *count) { *count = (unsigned)atoi(getenv("STAND_IN_GPUS")); return 0; }
-int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device) { *device = (void *)(size_t)(index + 1); return 0; }
+int nvmlDeviceGetCount_v2(unsigned *count) {
+  *count = (unsigned)atoi(getenv("STAND_IN_GPUS")); return 0;
+}
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device) {
+  *device = (void *)(size_t)(index + 1); return 0;
+}
 int nvmlDeviceGetUUID(void *device, char *text, unsigned size) {
   snprintf(text, size, "GPU-0000000%zu-stand-in", (size_t)device - 1); return 0;
 }
-int nvmlDeviceGetName(void *device, char *text, unsigned size) { (void)device; snprintf(text, size, "Stand-in"); return 0; }
+int nvmlDeviceGetName(void *device, char *text, unsigned size) {
+  (void)device; snprintf(text, size, "Stand-in"); return 0;
+}
 """
 DEVICES = shell("echo $CUDA_VISIBLE_DEVICES > devices-$RANK")
 

@@ -12,7 +12,7 @@ from system.helpers import Job, as_user, is_root, output_of, running, shell
 
 MODES = ["namespace", "user_namespace", "cgroup", "plain"]
 
-# Leaves a daemon behind: forked twice, in a session of its own, deaf to SIGTERM, with or without the log's pipe.
+# Leaves a daemon behind: forked twice, in a session of its own, deaf to SIGTERM, with or without the pipe.
 DAEMON = """
 trap 'exit 0' TERM
 rm -f daemon-$RANK

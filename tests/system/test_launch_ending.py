@@ -96,7 +96,7 @@ def test_one_failing_rank_ends_the_job_with_its_code(phalanx: Phalanx, nodes: in
 
 
 def test_the_verdict_names_the_first_to_fail(phalanx: Phalanx) -> None:
-    """Rank 0 fails as well, because it is told to stop: that is a consequence, and its code is not the job's."""
+    """Rank 0 fails as well, because it is told to stop: a consequence, whose code is not the job's."""
     words = "touch ready-$RANK; trap 'exit 9' TERM; test $RANK = 1 || while :; do sleep 0.02; done; "
     words += "until test -e ready-0; do sleep 0.02; done; echo last words of $RANK; exit 4"
     done = phalanx.run("launch", "--name", "two", "-n", "2", "--", "sh", "-c", words)

@@ -39,11 +39,12 @@ def test_a_log_has_the_bytes_that_were_written(phalanx: Phalanx, data: bytes) ->
     assert job.log() == data
 
 
-def test_in_a_pipe_bytes_pass_as_they_are(phalanx: Phalanx) -> None:
+def test_in_a_file_bytes_pass_as_they_are(phalanx: Phalanx) -> None:
     data = EVERY_BYTE.replace(b"\r", b"") + b"\n"
     (phalanx.folder / "data").write_bytes(data)
-    done = phalanx.run("launch", "-q", "--", "cat", "data", text=False)
-    assert done.stdout == data
+    with (phalanx.folder / "shown").open("wb") as shown:
+        phalanx.run("launch", "-q", "--", "cat", "data", stdout=shown, capture_output=False)
+    assert (phalanx.folder / "shown").read_bytes() == data
 
 
 def test_both_streams_are_one_in_order(phalanx: Phalanx) -> None:

@@ -113,7 +113,8 @@ def test_every_node_has_a_copy_of_its_own(phalanx: Phalanx) -> None:
 
 def test_values_of_inputs_are_put_in_as_they_are(phalanx: Phalanx) -> None:
     inputs = {"lr": 0.1, "epochs": 12, "fast": True, "words": "two words", "one": 1.0}
-    words = "printf '%s\\n' ${{inputs.lr}} ${{ inputs.epochs }} ${{inputs.fast}} ${{inputs.words}} ${{inputs.one}}"
+    words = "printf '%s\\n' ${{inputs.lr}} ${{ inputs.epochs }} ${{inputs.fast}} ${{inputs.words}} "
+    words += "${{inputs.one}}"
     done = run_job(phalanx, words, inputs=inputs)
     assert done.stdout.split("\n") == ["0.1", "12", "True", "two", "words", "1.0", ""]
 
@@ -160,7 +161,7 @@ def test_inputs_and_outputs_are_paths(phalanx: Phalanx) -> None:
 
 @pytest.mark.parametrize(("path", "what"), [("", "/"), ("/paths/best.txt", ""), ("/paths/deep/", "/")])
 def test_an_earlier_jobs_output_is_an_input(phalanx: Phalanx, path: str, what: str) -> None:
-    first = "mkdir ${{outputs.model}}/deep; for f in best.txt deep/best.txt; do echo good > ${{outputs.model}}/$f; done"
+    first = "cd ${{outputs.model}}; mkdir deep; for f in best.txt deep/best.txt; do echo good > $f; done"
     assert run_job(phalanx, first, outputs={"model": {}}).returncode == 0
     kind = "uri_folder" if what else "uri_file"
     model = {"type": kind, "path": f"azureml://jobs/job-0/outputs/model{path}"}
@@ -208,8 +209,13 @@ AZURE_SIX = {"MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "NODE_RANK", "RANK", "L
             {"MASTER_ADDR", "MASTER_PORT", "NODE_RANK", "PHALANX_NODE_COUNT"},
             {"RANK", "LOCAL_RANK", "WORLD_SIZE"},
         ),
+        (
+            {"distribution": {"launch": "head"}, "resources": {"instance_count": 2}},
+            {"PHALANX_HOSTFILE", "PHALANX_NODE_COUNT"},
+            {"RANK", "LOCAL_RANK", "WORLD_SIZE"},
+        ),
     ],
-    ids=["none", "pytorch without count", "pytorch", "launch node"],
+    ids=["none", "pytorch without count", "pytorch", "launch node", "launch head"],
 )
 def test_each_kind_of_job_sees_its_own_variables(
     phalanx: Phalanx, keys: dict[str, object], present: set[str], absent: set[str]

@@ -87,7 +87,6 @@ def test_every_mistake_is_shown_at_once(phalanx: Phalanx, case: str) -> None:
         "{type: mpi, process_count_per_instance: 2}",
         "{type: tensorflow, worker_count: 2}",
         "{type: ray}",
-        "{launch: head}",
     ],
 )
 def test_what_is_not_done_is_refused_by_name(phalanx: Phalanx, distribution: str) -> None:

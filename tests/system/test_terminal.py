@@ -22,8 +22,8 @@ class Terminal:
         self.master, slave = pty.openpty()
         # setsid execs in place, since Popen's child leads no process group: the pid is the program's.
         words = ["setsid", "--ctty", phalanx.program, *args]
-        streams = {"stdin": slave, "stdout": slave, "stderr": slave}
-        self.process = subprocess.Popen(words, env=phalanx.environment(), cwd=phalanx.folder, **streams)
+        env, cwd = phalanx.environment(), phalanx.folder
+        self.process = subprocess.Popen(words, env=env, cwd=cwd, stdin=slave, stdout=slave, stderr=slave)
         os.close(slave)
 
     def close(self) -> None:

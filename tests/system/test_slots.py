@@ -12,6 +12,8 @@ from conftest import HARD_TIMEOUT, Phalanx, eventually
 
 from system.helpers import CPUS, Job, as_user, is_root, pytorch, running, slots_are_free, two_cpus, write_job
 
+Env = dict[str, str] | None
+
 ALL = ["-n", str(CPUS)]
 HOLD = ["--", "sleep", "600"]
 

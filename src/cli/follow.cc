@@ -24,6 +24,10 @@ namespace {
 
 constexpr std::chrono::milliseconds kTick{250};  // kernels before 6.5 do not tell inotify of splice(2)
 constexpr int kTicksPerSlowPoll = 4;             // network file systems, and whether the coordinator lives
+// Closing an inotify descriptor waits for the kernel's grace periods (10 ms and more), so a job that ends before this
+// is followed without one: the end of its control connection is notice enough.
+constexpr std::chrono::milliseconds kShortJob{50};
+constexpr std::chrono::milliseconds kSoon{20};  // a dead coordinator's lock goes a little later than its connection
 constexpr int kFewRanks = 64;                    // so many logs are polled at every tick
 
 double wall_clock() {
@@ -43,13 +47,14 @@ class Follower {
   void start_logs();
   void pump();  // logs to the console, console to stdout, and ends when there is nothing left
   void start_watching();
+  void start_inotify();
   void watch_folders();
   void on_inotify();
   void on_control();
   void on_signal(int signal);
   void on_tick();
   void ask_to_stop(bool kill);
-  void look_for_coordinator(double patience);
+  void look_for_coordinator();
   void show_state();
   void note(const std::string& text);
   bool ended() const { return job::is_final(result_.view.state); }
@@ -66,6 +71,7 @@ class Follower {
   LogTails tails_;
   Outlet outlet_;
   bool tails_started_ = false, drained_ = false, finished_ = false, watching_ = false;
+  bool coordinator_left_ = false;  // it has closed the control connection
   int tails_attempt_ = 0, ticks_ = 0, interrupts_ = 0;
   size_t warnings_shown_ = 0;
   std::string state_shown_;
@@ -73,7 +79,7 @@ class Follower {
   UniqueFd inotify_;
   int events_watch_ = -1, folder_watch_ = -1, logs_watch_ = -1;
   Loop::Watch inotify_ready_, control_ready_, signals_ready_;
-  Loop::Timer tick_, due_;
+  Loop::Timer tick_, due_, inotify_due_, look_again_;
 };
 
 Console::Options console_options(const Terminal& terminal, const FollowOptions& options) {
@@ -182,17 +188,28 @@ void Follower::pump() {
 
 void Follower::start_watching() {
   watching_ = true;
-  inotify_.reset(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-  if (inotify_) {
-    watch_folders();
-    inotify_ready_ = loop_.watch(inotify_.get(), EPOLLIN, [this](uint32_t) { on_inotify(); });
-  }
+  if (!control_)
+    start_inotify();
+  else
+    inotify_due_ = loop_.after(kShortJob, [this] {
+      start_inotify();
+      read_events();  // what came before the watches stood
+      if (tails_started_) tails_.touch_all();
+      pump();
+    });
   if (control_)
     control_ready_ = loop_.watch(control_.get(), EPOLLIN | EPOLLRDHUP, [this](uint32_t) { on_control(); });
   std::vector<int> signals{SIGINT, SIGWINCH};
   if (options_.terminate_cancels) signals.push_back(SIGTERM);
   signals_ready_ = loop_.on_signals(signals, [this](int signal) { on_signal(signal); });
   tick_ = loop_.after(kTick, [this] { on_tick(); });
+}
+
+void Follower::start_inotify() {
+  inotify_.reset(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  if (!inotify_) return;
+  watch_folders();
+  inotify_ready_ = loop_.watch(inotify_.get(), EPOLLIN, [this](uint32_t) { on_inotify(); });
 }
 
 // Adding a watch that is there already is harmless, so this may be called whenever a folder may have
@@ -241,17 +258,26 @@ void Follower::on_control() {
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   control_ready_.cancel();
   control_.reset();
+  coordinator_left_ = true;
   read_events();
-  if (!ended()) look_for_coordinator(0);
+  if (!ended()) look_for_coordinator();
   pump();
 }
 
 // Its end is the last thing a coordinator writes; one that is gone without has died.
-void Follower::look_for_coordinator(double patience) {
-  if (job::is_locked(layout_.events())) return;
+void Follower::look_for_coordinator() {
+  constexpr double kPatience = 8;  // seconds; for one that was never seen to leave
+  if (job::is_locked(layout_.events())) {
+    if (coordinator_left_)
+      look_again_ = loop_.after(kSoon, [this] {
+        look_for_coordinator();
+        pump();
+      });
+    return;
+  }
   read_events();
   if (ended()) return;
-  auto view = job::read_job(layout_.folder, patience);
+  auto view = job::read_job(layout_.folder, coordinator_left_ ? 0 : kPatience);
   if (!view || !job::is_final(view->state)) return;
   result_.view = std::move(*view);
   read_events();
@@ -296,7 +322,7 @@ void Follower::on_tick() {
   if (slow) {
     watch_folders();
     read_events();
-    if (!ended()) look_for_coordinator(8);
+    if (!ended()) look_for_coordinator();
   }
   show_state();
   tick_ = loop_.after(kTick, [this] { on_tick(); });

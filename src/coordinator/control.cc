@@ -40,6 +40,8 @@ Status Control::listen(const std::string& path) {
   return Done{};
 }
 
+void Control::close_all() { clients_.clear(); }
+
 void Control::accept() {
   UniqueFd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (client && clients_.size() < kMostClients) adopt(std::move(client), {});

@@ -25,6 +25,7 @@ class Control {
   Status listen(const std::string& path);
   // A client that is connected already; `gone` is called when it closes.
   void adopt(UniqueFd client, std::function<void()> gone);
+  void close_all();  // without calling `gone`
 
  private:
   struct Client {

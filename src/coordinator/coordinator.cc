@@ -61,6 +61,7 @@ int Coordinator::run() {
       loop_, [this](const Waiting& waiting) { on_waiting(waiting); },
       [this](Result<std::vector<NodeLink>> links) { on_nodes(std::move(links)); });
   loop_.run();
+  control_.close_all();  // first of all, so that whoever waits for the end reads it now
   return 0;
 }
 

@@ -116,11 +116,15 @@ Result<SlotQueue> SlotQueue::join(const SlotRequest& request) {
   queue.ticket_ = TRY(open_file(queue.ticket_path_, O_RDWR | O_CREAT | O_EXCL, 0644));
   if (!lock(queue.ticket_.get())) return errno_error(queue.ticket_path_);
   TRY(queue.write_ticket(0));
-  queue.notice_.reset(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-  if (!queue.notice_) return errno_error("inotify");
-  ::inotify_add_watch(queue.notice_.get(), (queue.folder_ + "/tickets").c_str(),
-                      IN_MODIFY | IN_CLOSE_WRITE | IN_DELETE | IN_ONLYDIR);
   return queue;
+}
+
+Result<int> SlotQueue::watch() {
+  notice_.reset(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  if (!notice_) return errno_error("inotify");
+  ::inotify_add_watch(notice_.get(), (folder_ + "/tickets").c_str(),
+                      IN_MODIFY | IN_CLOSE_WRITE | IN_DELETE | IN_ONLYDIR);
+  return notice_.get();
 }
 
 Status SlotQueue::write_ticket(int holds) {

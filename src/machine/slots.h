@@ -54,9 +54,9 @@ class SlotQueue {
   Result<std::optional<Slots>> try_take();
   const Standing& standing() const { return standing_; }
 
-  // Readable when it is worth trying again; drain() it then. Try each second too: the last closing of a lock
-  // comes after its notice.
-  int notice_fd() const { return notice_.get(); }
+  // Begins to look for changes; try again after it. The descriptor is readable when that is worth while; drain() it
+  // then. Try each second too: the last closing of a lock comes after its notice.
+  Result<int> watch();
   void drain();
 
   int ticket_fd() const { return ticket_.get(); }  // keep with the slots

@@ -110,9 +110,10 @@ int conduct(Submission& submission, Prospect& prospect, const job::Layout& layou
   ::setsid();  // it survives the terminal
   const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   for (const int fd : {0, 1, 2}) ::dup2(null.get(), fd);
+  auto nodes = std::make_unique<LocalNodes>(local_plan(submission, prospect, layout));
+  nodes->begin();
   auto events = job::EventLog::open(layout.events());
-  if (!events) return 1;
-  LocalPlan local = local_plan(submission, prospect, layout);
+  if (!events) return 1;  // the nodes see that nobody conducts them
   coordinator::Conducted job;
   job.has_code = !submission.spec.code.empty();
   job.world = prospect.plan.world;
@@ -124,7 +125,7 @@ int conduct(Submission& submission, Prospect& prospect, const job::Layout& layou
   job.layout = layout;
   job.submitter.reset(control);
   coordinator::Coordinator coordinator(std::move(job), std::move(*events),
-                                       std::make_unique<LocalNodes>(std::move(local)));
+                                       std::move(nodes));
   return coordinator.run();
 }
 

@@ -11,25 +11,29 @@ namespace {
 constexpr std::chrono::milliseconds kSoon{20}, kLater{1000};
 }  // namespace
 
+void LocalNodes::begin() {
+  if (!plan_.slots) return start_nodes();
+  auto queue = machine::SlotQueue::join(*plan_.slots);
+  if (!queue) return deliver(std::move(queue).error());
+  queue_.emplace(*std::move(queue));
+  try_take();
+}
+
 void LocalNodes::obtain(Loop& loop, std::function<void(const coordinator::Waiting&)> waiting,
                         std::function<void(Result<std::vector<coordinator::NodeLink>>)> ready) {
   loop_ = &loop;
   waiting_ = std::move(waiting);
   ready_ = std::move(ready);
-  if (!plan_.slots) {
-    retry_ = loop.after(std::chrono::milliseconds(0), [this] { start_nodes(); });
+  if (early_) {
+    retry_ = loop.after(std::chrono::milliseconds(0), [this] { deliver(*std::exchange(early_, std::nullopt)); });
     return;
   }
-  retry_ = loop.after(std::chrono::milliseconds(0), [this] {
-    auto queue = machine::SlotQueue::join(*plan_.slots);
-    if (!queue) return deliver(std::move(queue).error());
-    queue_.emplace(*std::move(queue));
-    notice_ = loop_->watch(queue_->notice_fd(), EPOLLIN, [this](uint32_t) {
+  if (const auto notice = queue_->watch())
+    notice_ = loop_->watch(*notice, EPOLLIN, [this](uint32_t) {
       queue_->drain();
       retry_ = loop_->after(kSoon, [this] { try_take(); });
     });
-    try_take();
-  });
+  retry_ = loop.after(std::chrono::milliseconds(0), [this] { try_take(); });
 }
 
 void LocalNodes::try_take() {
@@ -40,6 +44,7 @@ void LocalNodes::try_take() {
     notice_.cancel();
     return start_nodes();
   }
+  if (!loop_) return;  // obtain() goes on
   retry_ = loop_->after(kLater, [this] { try_take(); });
   const machine::Standing& standing = queue_->standing();
   std::string text = std::to_string(standing.free);
@@ -86,7 +91,8 @@ void LocalNodes::start_nodes() {
 
 void LocalNodes::deliver(Result<std::vector<coordinator::NodeLink>> links) {
   retry_.cancel();
-  ready_(std::move(links));
+  if (ready_) ready_(std::move(links));
+  else early_.emplace(std::move(links));
 }
 
 void LocalNodes::release(bool empty) {

@@ -22,6 +22,9 @@ struct LocalPlan {
 class LocalNodes : public coordinator::NodeSource {
  public:
   explicit LocalNodes(LocalPlan plan) : plan_(std::move(plan)) {}
+  // Call first of all, before there is an event log or a loop: where slots are free the nodes are forked now, and come up
+  // while the coordinator does. obtain() goes on from there.
+  void begin();
   void obtain(Loop& loop, std::function<void(const coordinator::Waiting&)> waiting,
               std::function<void(Result<std::vector<coordinator::NodeLink>>)> ready) override;
   void release(bool empty) override;
@@ -37,6 +40,7 @@ class LocalNodes : public coordinator::NodeSource {
   std::function<void(const coordinator::Waiting&)> waiting_;
   std::function<void(Result<std::vector<coordinator::NodeLink>>)> ready_;
   std::optional<machine::SlotQueue> queue_;
+  std::optional<Result<std::vector<coordinator::NodeLink>>> early_;
   machine::Slots slots_;
   std::vector<machine::HeldPort> ports_;
   std::string last_standing_;

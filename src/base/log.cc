@@ -10,13 +10,14 @@
 
 namespace phalanx {
 
-Log::Log(const std::string& path) {
-  if (path.empty()) return;
-  if (auto fd = open_file(path, O_WRONLY | O_CREAT | O_APPEND, 0600)) fd_ = std::move(*fd);
-}
-
-void Log::say(const std::string& text) const {
-  if (!fd_) return;
+void Log::say(const std::string& text) {
+  if (path_.empty()) return;
+  if (!fd_) {
+    (void)make_folders(path_.substr(0, path_.find_last_of('/')));
+    auto fd = open_file(path_, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    if (!fd) return;
+    fd_ = std::move(*fd);
+  }
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
   tm local{};

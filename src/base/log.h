@@ -12,10 +12,11 @@ namespace phalanx {
 class Log {
  public:
   Log() = default;  // says nothing
-  explicit Log(const std::string& path);
-  void say(const std::string& text) const;
+  explicit Log(std::string path) : path_(std::move(path)) {}
+  void say(const std::string& text);  // the first makes the file, and its folder
 
  private:
+  std::string path_;
   UniqueFd fd_;
 };
 

@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "base/version.h"
+#include "spec/job_json.h"
 
 namespace phalanx::coordinator {
 
@@ -149,7 +150,10 @@ void Coordinator::send_start() {
   // Later than the ranks' start, which these must not delay.
   constexpr uint64_t kBytesOfJob = 16384, kBytesOfRank = 300;
   events_.reserve(kBytesOfJob + kBytesOfRank * static_cast<uint64_t>(plan_->world));
-  // plan.json is for readers only.
+  // Both are for readers only.
+  const std::string spec = json::serialize(spec::to_json(job_.spec)) + "\n";
+  if (const Status kept = write_file(job_.layout.job_json(), spec); !kept)
+    log_.say("job.json could not be written: " + kept.error().reason);
   if (const Status kept = write_file(job_.layout.plan_json(), json::serialize(start.plan) + "\n"); !kept)
     log_.say("plan.json could not be written: " + kept.error().reason);
 }

@@ -56,12 +56,12 @@ bool prepare(const Spawn& what, pid_t caller, Failure& failure) {
   return true;
 }
 
-void default_signals() {
+void default_signals(const Spawn& what) {
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
   // Handlers go with exec; what a caller ignores would stay ignored (Python starts its children with SIGXFSZ
   // so).
-  for (int signal = 1; signal < NSIG; ++signal) ::sigaction(signal, &action, nullptr);
+  for (const int signal : what.ignored) ::sigaction(signal, &action, nullptr);
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -93,6 +93,15 @@ pid_t pid_in(int outer_proc) {
 
 }  // namespace
 
+std::vector<int> ignored_signals() {
+  std::vector<int> ignored;
+  for (int signal = 1; signal < NSIG; ++signal) {
+    struct sigaction action {};
+    if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) ignored.push_back(signal);
+  }
+  return ignored;
+}
+
 void raise_open_files() {
   rlimit limit{};
   if (open_files_raised || ::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -115,7 +124,7 @@ Spawned spawn(const Spawn& what) {
   if (pid == 0) {
     if (what.outer_proc >= 0) outer = pid_in(what.outer_proc);
     if (prepare(what, caller, failure)) {
-      default_signals();
+      default_signals(what);
       execute(what, failure);
     }
     ::_exit(127);

@@ -12,6 +12,8 @@
 
 namespace phalanx::process {
 
+std::vector<int> ignored_signals();  // by the caller; ask once for many spawns
+
 struct Spawn {
   std::string program;              // a path; see find_program
   std::vector<const char*> argv;    // null-terminated, as execve takes it
@@ -22,6 +24,7 @@ struct Spawn {
   int cgroup_procs = -1;            // a cgroup.procs to enter first
   int outer_proc = -1;              // a /proc of an outer PID namespace: fills Spawned::outer_pid
   bool die_with_parent = false;     // SIGKILL when the caller's thread ends
+  std::vector<int> ignored = ignored_signals();  // that the child must not inherit
 };
 
 struct Spawned {

@@ -70,12 +70,11 @@ std::string privacy_note(const std::string& folder) {
 
 // Everything in the job folder that is there before the coordinator.
 Status fill_folder(const Submission& submission, Prospect& prospect, const job::Layout& layout) {
-  for (const std::string& folder : {layout.folder, layout.system_logs(), layout.user_logs()})
-    TRY(make_folders(folder));
+  TRY(make_folders(layout.folder));
+  TRY(make_folders(layout.user_logs()));
   if (std::string note = privacy_note(layout.folder); !note.empty())
     prospect.plan.notes.push_back(std::move(note));
   if (!submission.job_text.empty()) TRY(write_file(layout.job_yml(), submission.job_text));
-  TRY(write_file(layout.job_json(), boost::json::serialize(spec::to_json(submission.spec)) + "\n"));
   for (const auto& [name, path] : prospect.allocation.outputs) TRY(make_folders(path, 0755));
   if (!submission.spec.code.empty())
     TRY(job::take_snapshot(spec::local_path(submission.spec, submission.spec.code), layout.code()));

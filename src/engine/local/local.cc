@@ -106,7 +106,12 @@ LocalPlan local_plan(const Submission& submission, const Prospect& prospect, con
 // In the coordinator's process, from its first moment to its last.
 int conduct(Submission& submission, Prospect& prospect, const job::Layout& layout, int control) {
   process::set_name("phalanx-coord");
-  ::setsid();  // it survives the terminal
+  // A session of its own survives the terminal. A job that ends with its terminal stays in that session, out of reach of
+  // Ctrl-C: with autogroups the scheduler would treat it as a stranger to the command line that waits for it.
+  if (submission.foreground)
+    ::setpgid(0, 0);
+  else
+    ::setsid();
   const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   for (const int fd : {0, 1, 2}) ::dup2(null.get(), fd);
   auto nodes = std::make_unique<LocalNodes>(local_plan(submission, prospect, layout));

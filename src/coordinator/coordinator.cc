@@ -178,7 +178,7 @@ void Coordinator::finalize() {
     end();
   });
   for (size_t i = 0; i < nodes_.size(); ++i)
-    if (nodes_[i].empty) node_gone(i);
+    if (nodes_[i].empty || nodes_[i].gone) node_gone(i);  // it may have ended before it was asked to
   if (nodes_.empty()) end();
 }
 

@@ -26,8 +26,8 @@ std::string clock_of_day(double seconds) { return seconds > 0 ? local_time(secon
 
 std::string exit_text(const job::RankView& rank) {
   if (rank.phase != job::RankView::Phase::ended) return "-";
-  std::string text =
-      rank.signal ? "signal " + std::to_string(*rank.signal) : std::to_string(rank.code.value_or(0));
+  if (!rank.signal && !rank.code) return "unknown";  // its node was lost, and with it who saw the end
+  std::string text = rank.signal ? "signal " + std::to_string(*rank.signal) : std::to_string(*rank.code);
   if (rank.oom)
     text += " (out of memory)";
   else if (rank.stopped)

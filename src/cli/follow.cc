@@ -318,7 +318,7 @@ void Follower::ask_to_stop(bool kill) {
 void Follower::on_tick() {
   ++ticks_;
   const bool slow = ticks_ % kTicksPerSlowPoll == 0;
-  if (slow || result_.view.world <= kFewRanks) tails_.touch_open();
+  if (slow || result_.view.world <= kFewRanks) tails_.touch_all();
   if (slow) {
     watch_folders();
     read_events();

@@ -19,7 +19,6 @@ class LogTails {
   void touch(int rank);                         // its file may have grown
   void touch_file(std::string_view file_name);  // the same, by "std_log_process_3.txt"
   void touch_all();
-  void touch_open();  // those that have been read before: few, so a poll of them is cheap
   bool any_touched() const { return !touched_.empty(); }
 
   // Reads at most a few hundred KiB of the touched logs; `use(rank, bytes)` for each piece. Logs read to

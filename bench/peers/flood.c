@@ -1,6 +1,7 @@
 // flood BYTES [RANK] - writes BYTES bytes to standard output as fast as it can.
-// The content is determined by BYTES and RANK (else by $RANK or $OMPI_COMM_WORLD_RANK): lines of 64 bytes, and the first
-// line of every 4 KiB says rank and offset. So a lost, doubled, moved or foreign piece changes the checksum.
+// The content is determined by BYTES and RANK (else by $RANK or $OMPI_COMM_WORLD_RANK): lines of 64 bytes,
+// and the first line of every 4 KiB says rank and offset. So a lost, doubled, moved or foreign piece changes
+// the checksum.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-// spawn_floor N PROGRAM [ARGUMENT...] - the floor of any launcher: starts N processes, then reaps them; nothing else.
-// Ends with 1 if a process did not start or did not end with 0.
+// spawn_floor N PROGRAM [ARGUMENT...] - the floor of any launcher: starts N processes, then reaps them;
+// nothing else. Ends with 1 if a process did not start or did not end with 0.
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>

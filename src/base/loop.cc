@@ -109,7 +109,8 @@ void Loop::run() {
   while (!stopped_) {
     const int count = ::epoll_wait(epoll_.get(), events, 64, timeout_ms());
     CHECK(count >= 0 || errno == EINTR);
-    // Stopped and continued: timers are long due, but what waits in the descriptors (a sign of life) comes before them.
+    // Stopped and continued: timers are long due, but what waits in the descriptors (a sign of life) comes
+    // before them.
     if (count < 0) continue;
     for (int i = 0; i < count && !stopped_; ++i) {
       const auto found = watches_.find(events[i].data.u64);

@@ -24,11 +24,12 @@ namespace {
 
 constexpr std::chrono::milliseconds kTick{250};  // kernels before 6.5 do not tell inotify of splice(2)
 constexpr int kTicksPerSlowPoll = 4;             // network file systems, and whether the coordinator lives
-// Closing an inotify descriptor waits for the kernel's grace periods (10 ms and more), so a job that ends before this
-// is followed without one: the end of its control connection is notice enough.
+// Closing an inotify descriptor waits for the kernel's grace periods (10 ms and more), so a job that ends
+// before this is followed without one: the end of its control connection is notice enough.
 constexpr std::chrono::milliseconds kShortJob{50};
-constexpr std::chrono::milliseconds kSoon{20};  // a dead coordinator's lock goes a little later than its connection
-constexpr int kFewRanks = 64;                    // so many logs are polled at every tick
+constexpr std::chrono::milliseconds kSoon{
+    20};                       // a dead coordinator's lock goes a little later than its connection
+constexpr int kFewRanks = 64;  // so many logs are polled at every tick
 
 double wall_clock() {
   timespec time{};

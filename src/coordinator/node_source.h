@@ -31,8 +31,8 @@ class NodeSource {
   // there is news of why not yet. Both from the loop, never from inside obtain().
   virtual void obtain(Loop& loop, std::function<void(const Waiting&)> waiting,
                       std::function<void(Result<std::vector<NodeLink>>)> ready) = 0;
-  // The job has ended. `empty`: every node has said that nothing of the job lives any more (or there never were nodes), so
-  // what was held for it can be given to others at once.
+  // The job has ended. `empty`: every node has said that nothing of the job lives any more (or there never
+  // were nodes), so what was held for it can be given to others at once.
   virtual void release(bool empty) = 0;
 };
 

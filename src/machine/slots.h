@@ -54,8 +54,8 @@ class SlotQueue {
   Result<std::optional<Slots>> try_take();
   const Standing& standing() const { return standing_; }
 
-  // Begins to look for changes; try again after it. The descriptor is readable when that is worth while; drain() it
-  // then. Try each second too: the last closing of a lock comes after its notice.
+  // Begins to look for changes; try again after it. The descriptor is readable when that is worth while;
+  // drain() it then. Try each second too: the last closing of a lock comes after its notice.
   Result<int> watch();
   void drain();
 

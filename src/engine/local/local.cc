@@ -106,8 +106,9 @@ LocalPlan local_plan(const Submission& submission, const Prospect& prospect, con
 // In the coordinator's process, from its first moment to its last.
 int conduct(Submission& submission, Prospect& prospect, const job::Layout& layout, int control) {
   process::set_name("phalanx-coord");
-  // A session of its own survives the terminal. A job that ends with its terminal stays in that session, out of reach of
-  // Ctrl-C: with autogroups the scheduler would treat it as a stranger to the command line that waits for it.
+  // A session of its own survives the terminal. A job that ends with its terminal stays in that session, out
+  // of reach of Ctrl-C: with autogroups the scheduler would treat it as a stranger to the command line that
+  // waits for it.
   if (submission.foreground)
     ::setpgid(0, 0);
   else
@@ -128,8 +129,7 @@ int conduct(Submission& submission, Prospect& prospect, const job::Layout& layou
   job.spec = std::move(submission.spec);
   job.layout = layout;
   job.submitter.reset(control);
-  coordinator::Coordinator coordinator(std::move(job), std::move(*events),
-                                       std::move(nodes));
+  coordinator::Coordinator coordinator(std::move(job), std::move(*events), std::move(nodes));
   return coordinator.run();
 }
 

@@ -25,7 +25,8 @@ void LocalNodes::obtain(Loop& loop, std::function<void(const coordinator::Waitin
   waiting_ = std::move(waiting);
   ready_ = std::move(ready);
   if (early_) {
-    retry_ = loop.after(std::chrono::milliseconds(0), [this] { deliver(*std::exchange(early_, std::nullopt)); });
+    retry_ =
+        loop.after(std::chrono::milliseconds(0), [this] { deliver(*std::exchange(early_, std::nullopt)); });
     return;
   }
   if (const auto notice = queue_->watch())
@@ -91,8 +92,10 @@ void LocalNodes::start_nodes() {
 
 void LocalNodes::deliver(Result<std::vector<coordinator::NodeLink>> links) {
   retry_.cancel();
-  if (ready_) ready_(std::move(links));
-  else early_.emplace(std::move(links));
+  if (ready_)
+    ready_(std::move(links));
+  else
+    early_.emplace(std::move(links));
 }
 
 void LocalNodes::release(bool empty) {

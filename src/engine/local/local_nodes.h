@@ -22,8 +22,8 @@ struct LocalPlan {
 class LocalNodes : public coordinator::NodeSource {
  public:
   explicit LocalNodes(LocalPlan plan) : plan_(std::move(plan)) {}
-  // Call first of all, before there is an event log or a loop: where slots are free the nodes are forked now, and come up
-  // while the coordinator does. obtain() goes on from there.
+  // Call first of all, before there is an event log or a loop: where slots are free the nodes are forked now,
+  // and come up while the coordinator does. obtain() goes on from there.
   void begin();
   void obtain(Loop& loop, std::function<void(const coordinator::Waiting&)> waiting,
               std::function<void(Result<std::vector<coordinator::NodeLink>>)> ready) override;

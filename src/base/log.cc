@@ -1,6 +1,7 @@
 #include "base/log.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <chrono>
 #include <cstdio>
@@ -13,7 +14,8 @@ namespace phalanx {
 void Log::say(const std::string& text) {
   if (path_.empty()) return;
   if (!fd_) {
-    (void)make_folders(path_.substr(0, path_.find_last_of('/')));
+    // The folder alone and not its parents: a job folder that was deleted must not come back.
+    ::mkdir(path_.substr(0, path_.find_last_of('/')).c_str(), 0700);
     auto fd = open_file(path_, O_WRONLY | O_CREAT | O_APPEND, 0600);
     if (!fd) return;
     fd_ = std::move(*fd);

@@ -149,7 +149,8 @@ void Coordinator::send_start() {
   }
   // Later than the ranks' start, which these must not delay.
   constexpr uint64_t kBytesOfJob = 16384, kBytesOfRank = 300;
-  events_.reserve(kBytesOfJob + kBytesOfRank * static_cast<uint64_t>(plan_->world));
+  const uint64_t wanted = kBytesOfJob + kBytesOfRank * static_cast<uint64_t>(plan_->world);
+  if (const Status room = events_.reserve(wanted); !room) log_.say(room.error().reason);
   // Both are for readers only.
   const std::string spec = json::serialize(spec::to_json(job_.spec)) + "\n";
   if (const Status kept = write_file(job_.layout.job_json(), spec); !kept)

@@ -104,9 +104,12 @@ Result<EventLog> EventLog::open(const std::string& path) {
   return EventLog(std::move(fd), torn);
 }
 
-void EventLog::reserve(uint64_t bytes) {
+Status EventLog::reserve(uint64_t bytes) {
   const off_t end = ::lseek(fd_.get(), 0, SEEK_END);
-  if (end >= 0) ::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, end, static_cast<off_t>(bytes));
+  if (end >= 0 && ::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, end, static_cast<off_t>(bytes)) != 0 &&
+      (errno == ENOSPC || errno == EDQUOT))
+    return errno_error("no room for the job's events");
+  return Done{};
 }
 
 Status EventLog::append(Event event) {

@@ -70,7 +70,6 @@ std::string privacy_note(const std::string& folder) {
 
 // Everything in the job folder that is there before the coordinator.
 Status fill_folder(const Submission& submission, Prospect& prospect, const job::Layout& layout) {
-  TRY(make_folders(layout.folder));
   TRY(make_folders(layout.user_logs()));
   if (std::string note = privacy_note(layout.folder); !note.empty())
     prospect.plan.notes.push_back(std::move(note));
@@ -104,7 +103,7 @@ LocalPlan local_plan(const Submission& submission, const Prospect& prospect, con
 }
 
 // In the coordinator's process, from its first moment to its last.
-int conduct(Submission& submission, Prospect& prospect, const job::Layout& layout, int control) {
+int conduct(Submission& submission, Prospect& prospect, const job::Layout& layout, job::EventLog& events, int control) {
   process::set_name("phalanx-coord");
   // A session of its own survives the terminal. A job that ends with its terminal stays in that session, out
   // of reach of Ctrl-C: with autogroups the scheduler would treat it as a stranger to the command line that
@@ -117,8 +116,6 @@ int conduct(Submission& submission, Prospect& prospect, const job::Layout& layou
   for (const int fd : {0, 1, 2}) ::dup2(null.get(), fd);
   auto nodes = std::make_unique<LocalNodes>(local_plan(submission, prospect, layout));
   nodes->begin();
-  auto events = job::EventLog::open(layout.events());
-  if (!events) return 1;  // the nodes see that nobody conducts them
   coordinator::Conducted job;
   job.has_code = !submission.spec.code.empty();
   job.world = prospect.plan.world;
@@ -129,18 +126,36 @@ int conduct(Submission& submission, Prospect& prospect, const job::Layout& layou
   job.spec = std::move(submission.spec);
   job.layout = layout;
   job.submitter.reset(control);
-  coordinator::Coordinator coordinator(std::move(job), std::move(*events), std::move(nodes));
+  coordinator::Coordinator coordinator(std::move(job), std::move(events), std::move(nodes));
   return coordinator.run();
+}
+
+Error taken(const job::Layout& layout) {
+  return {Code::invalid, "there is a job of that name already (" + layout.folder + "); choose another name"};
 }
 
 Result<std::string> choose_name(const spec::JobSpec& spec) {
   if (spec.name.empty()) return job::random_name();
   if (!job::valid_name(spec.name))
     return Error{Code::invalid, "job name " + spec.name + ": a name has no '/' and does not begin with '.'"};
-  if (exists(job::Layout::of(spec.name).folder))
-    return Error{Code::invalid, "there is a job " + spec.name + " already (" +
-                                    job::Layout::of(spec.name).folder + "); choose another name"};
+  if (const job::Layout layout = job::Layout::of(spec.name); exists(layout.folder)) return taken(layout);
   return spec.name;
+}
+
+// By mkdir, so that of two jobs that are given the same name at the same moment one is refused.
+Status claim_folder(const job::Layout& layout) {
+  TRY(make_folders(job::jobs_folder()));
+  if (::mkdir(layout.folder.c_str(), 0700) == 0) return Done{};
+  return errno == EEXIST ? taken(layout) : errno_error(layout.folder);
+}
+
+// The event log comes before the fork, so that a disk without room for it refuses the job.
+Result<job::EventLog> fill_and_open(const Submission& submission, Prospect& prospect, const job::Layout& layout) {
+  constexpr uint64_t kFirstEvents = 4096;
+  TRY(fill_folder(submission, prospect, layout));
+  job::EventLog events = TRY(job::EventLog::open(layout.events()));
+  TRY(events.reserve(kFirstEvents));
+  return events;
 }
 
 }  // namespace
@@ -157,13 +172,16 @@ Result<Handle> submit(Submission submission) {
   int control[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control) != 0) return errno_error("socketpair");
   UniqueFd ours(control[0]), theirs(control[1]);
-  if (Status filled = fill_folder(submission, prospect, layout); !filled) {
+  TRY(claim_folder(layout));
+  auto events = fill_and_open(submission, prospect, layout);
+  if (!events) {
     (void)remove_tree(layout.folder);
-    return std::move(filled).error();
+    return std::move(events).error();
   }
   std::vector<std::string> notes = prospect.plan.notes;
-  const auto pid = process::fork_child({theirs.get()},
-                                       [&] { return conduct(submission, prospect, layout, theirs.get()); });
+  const auto pid = process::fork_child({theirs.get(), events->fd()}, [&] {
+    return conduct(submission, prospect, layout, *events, theirs.get());
+  });
   if (!pid) {
     (void)remove_tree(layout.folder);
     return pid.error();

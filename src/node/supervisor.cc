@@ -35,6 +35,7 @@ int Supervisor::run() {
   hello();
   heard();
   loop_.run();
+  if (!guard_watch_ && parts_.cgroup) parts_.cgroup->remove();  // else the guard does
   link_->finish(1000);
   return exit_code_;
 }

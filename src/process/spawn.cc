@@ -27,12 +27,20 @@ bool open_files_raised = false;
 struct Failure {
   int error = 0;
   const char* call = "";
+  void set(int number, const char* name) {
+    error = number;
+    call = name;
+  }
 };
+
+// The child writes into our memory behind the optimiser's back: with this, what `shared` points to is read anew after
+// each call, and vfork is one.
+void expose(void* shared) { asm volatile("" : : "r"(shared) : "memory"); }
 
 // Everything below runs between vfork and exec, in the caller's memory: system calls only.
 bool prepare(const Spawn& what, pid_t caller, Failure& failure) {
   const auto fails = [&](const char* call) {
-    failure = {errno, call};
+    failure.set(errno, call);
     return false;
   };
   // A group and not a session: that of the supervisor has no terminal anyway, and with autogroups the
@@ -43,7 +51,7 @@ bool prepare(const Spawn& what, pid_t caller, Failure& failure) {
   if (what.die_with_parent) {
     if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return fails("prctl");
     if (::getppid() != caller) {
-      failure = {ESRCH, "the supervisor"};
+      failure.set(ESRCH, "the supervisor");
       return false;
     }
   }
@@ -70,7 +78,7 @@ void default_signals(const Spawn& what) {
 void execute(const Spawn& what, Failure& failure) {
   ::execve(what.program.c_str(), const_cast<char* const*>(what.argv.data()),
            const_cast<char* const*>(what.env.data()));
-  failure = {errno, "execve"};
+  failure.set(errno, "execve");
   if (errno != ENOEXEC) return;
   // A script without "#!": what execvp does.
   const char* shell_argv[256] = {"/bin/sh", what.program.c_str()};
@@ -78,9 +86,9 @@ void execute(const Spawn& what, Failure& failure) {
   for (size_t i = 1; i < what.argv.size() && what.argv[i] && n + 1 < std::size(shell_argv); ++i)
     shell_argv[n++] = what.argv[i];
   shell_argv[n] = nullptr;
-  failure = {};  // our memory is the caller's: what stands here after a success is what it reads
+  failure.set(0, "");  // our memory is the caller's: what stands here after a success is what it reads
   ::execve("/bin/sh", const_cast<char* const*>(shell_argv), const_cast<char* const*>(what.env.data()));
-  failure = {errno, "execve"};
+  failure.set(errno, "execve");
 }
 
 pid_t pid_in(int outer_proc) {
@@ -117,7 +125,9 @@ Spawned spawn(const Spawn& what) {
   ::sigprocmask(SIG_SETMASK, &all, &before);
 
   Failure failure;
-  volatile pid_t outer = -1;
+  pid_t outer = -1;
+  expose(&failure);
+  expose(&outer);
   const pid_t caller = ::getpid();
   Spawned spawned;
   const pid_t pid = ::vfork();

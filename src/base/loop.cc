@@ -32,7 +32,8 @@ void Loop::Watch::want(uint32_t events) {
   CHECK(::epoll_ctl(loop_->epoll_.get(), EPOLL_CTL_MOD, loop_->watches_.at(id_).fd, &event) == 0);
 }
 
-Loop::Timer::Timer(Timer&& other) noexcept : loop_(std::exchange(other.loop_, nullptr)), key_(other.key_) {}
+Loop::Timer::Timer(Timer&& other) noexcept
+    : loop_(std::exchange(other.loop_, nullptr)), key_(std::exchange(other.key_, {})) {}
 Loop::Timer& Loop::Timer::operator=(Timer&& other) noexcept {
   if (this != &other) {
     cancel();
@@ -75,7 +76,7 @@ Loop::Timer Loop::at(Clock::time_point when, Callback call) {
   return timer;
 }
 
-Loop::Watch Loop::on_signals(std::vector<int> signals, std::function<void(int)> call) {
+Loop::Watch Loop::on_signals(const std::vector<int>& signals, std::function<void(int)> call) {
   sigset_t set;
   sigemptyset(&set);
   for (const int signal : signals) sigaddset(&set, signal);

@@ -67,7 +67,7 @@ class Loop {
 
   // Blocks the signals and delivers them here as callbacks instead. Ranks get a clean mask from
   // process::spawn.
-  Watch on_signals(std::vector<int> signals, std::function<void(int signal)> call);
+  Watch on_signals(const std::vector<int>& signals, std::function<void(int signal)> call);
 
   void run();  // until stop()
   void stop();

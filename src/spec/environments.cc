@@ -47,6 +47,7 @@ LocalEnvironment read_one(const Fields& fields, const Entry& entry, const Folder
   }
   size_t given = 0;
   std::vector<Field> table;
+  table.reserve(kKinds.size() + 1);
   for (const auto& [key, kind] : kKinds)
     table.push_back({key, [&, key = std::string(key), kind = kind](const Node& node) {
                        ++given;

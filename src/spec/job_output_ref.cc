@@ -6,7 +6,7 @@ namespace {
 // Takes the text up to the next '/' off the front of `rest`.
 std::string segment(std::string_view& rest) {
   const size_t slash = rest.find('/');
-  const std::string out(rest.substr(0, slash));
+  std::string out(rest.substr(0, slash));
   rest.remove_prefix(slash == rest.npos ? rest.size() : slash + 1);
   return out;
 }

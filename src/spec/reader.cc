@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 
 #include "base/files.h"
 #include "spec/expand.h"
@@ -240,7 +241,7 @@ void Reader::read_stop_grace(const Node& node) {
   const auto seconds = fields_.number(node);
   if (!seconds || !(*seconds >= 0) || *seconds > 3600)
     return fields_.wrong(node, "stop_grace", "a number of seconds from 0 to 3600");
-  spec_.stop_grace = std::chrono::milliseconds(static_cast<int64_t>(*seconds * 1000 + 0.5));
+  spec_.stop_grace = std::chrono::milliseconds(std::llround(*seconds * 1000));
 }
 
 void Reader::read_priority(const Node& node) {

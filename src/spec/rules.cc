@@ -89,6 +89,7 @@ template <class Map>
 std::string known(const Map& map, const std::string& kind, const std::string& name) {
   if (map.empty()) return "the job has no " + kind + "; add " + kind + ": with " + name;
   std::vector<std::string> names;
+  names.reserve(map.size());
   for (const auto& [key, value] : map) names.push_back(key);
   const std::string meant = nearest(name, names);
   if (names.size() > 20) names.resize(20), names.push_back("...");

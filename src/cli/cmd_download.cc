@@ -24,7 +24,7 @@ std::string conflict(const Copy& copy) {
   for (std::filesystem::recursive_directory_iterator at(copy.from, error), end; !error && at != end;
        at.increment(error)) {
     if (at->is_directory(error) && !at->is_symlink(error)) continue;
-    const std::string target = copy.to + at->path().string().substr(copy.from.size());
+    std::string target = copy.to + at->path().string().substr(copy.from.size());
     if (std::filesystem::exists(std::filesystem::symlink_status(target, error))) return target;
     error.clear();
   }

@@ -37,6 +37,7 @@ size_t escape_length(std::string_view text, bool& colour) {
 }
 
 bool is_plain(char c) { return c >= 0x20 && c < 0x7f; }
+bool is_control(char c) { return c == 0x7f || (c >= 0 && c < 0x20); }
 
 std::string clean(std::string_view text, bool colours) {
   if (std::all_of(text.begin(), text.end(), is_plain)) return std::string(text);
@@ -55,9 +56,7 @@ std::string clean(std::string_view text, bool colours) {
                static_cast<uint8_t>(rest[1]) < 0xa0) {  // C1 controls: some terminals obey them
       length = 2;
       out += "\xef\xbf\xbd";
-    } else if (c == '\t' && colours) {
-      out += c;
-    } else if (c == 0x7f || (c >= 0 && c < 0x20)) {
+    } else if (is_control(c) && !(c == '\t' && colours)) {
       out += '^';
       out += static_cast<char>(c ^ 0x40);
     } else {

@@ -34,7 +34,8 @@ void append_value(std::string& line, const boost::json::value& value) {
 double now() {
   timespec time{};
   ::clock_gettime(CLOCK_REALTIME, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec / 1000) * 1e-6;
+  const auto microseconds = time.tv_nsec / 1000;
+  return static_cast<double>(time.tv_sec) + static_cast<double>(microseconds) * 1e-6;
 }
 
 int small_int(const boost::json::object& object, std::string_view key) {

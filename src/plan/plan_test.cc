@@ -5,7 +5,7 @@
 namespace phalanx::plan {
 namespace {
 
-Allocation nodes(int count, int cpus = 4, std::vector<std::string> gpus = {}) {
+Allocation nodes(int count, int cpus = 4, const std::vector<std::string>& gpus = {}) {
   Allocation allocation;
   allocation.job = "neat_gas";
   allocation.folder = "/jobs/neat_gas";

@@ -88,7 +88,7 @@ class Coordinator {
   void on_exited(size_t index, const wire::Exited& exited);
   void node_lost(size_t index, const std::string& reason);
   void node_gone(size_t index);
-  void send(Node& node, boost::json::object message);
+  void send(Node& node, const boost::json::object& message);
   void heartbeat();
 
   // ending.cc

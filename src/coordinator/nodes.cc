@@ -38,7 +38,7 @@ void Coordinator::connect(size_t index, NodeLink link) {
   start_when_ready();
 }
 
-void Coordinator::send(Node& node, json::object message) {
+void Coordinator::send(Node& node, const json::object& message) {
   if (!node.link || node.lost) return;
   wire::Frame frame;
   frame.destination = static_cast<int32_t>(&node - nodes_.data());

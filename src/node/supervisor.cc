@@ -59,7 +59,7 @@ int Supervisor::own_outer_pid() const {
   return n > 0 ? std::stoi(std::string(text, static_cast<size_t>(n))) : static_cast<int>(::getpid());
 }
 
-void Supervisor::send(boost::json::object message) {
+void Supervisor::send(const boost::json::object& message) {
   wire::Frame frame;
   frame.source = config_.node;
   frame.job = wire::job_id(config_.job);

@@ -52,7 +52,7 @@ class Supervisor {
   void on_frame(const wire::Frame& frame);
   template <class Message>
   void with(const boost::json::object& object, void (Supervisor::*handle)(const Message&));
-  void send(boost::json::object message);
+  void send(const boost::json::object& message);
   void hello();
   void heard();
   void on_ping();

@@ -57,8 +57,8 @@ class EventLog {
   Status append(Event event);
 
   // Takes disk space for so many bytes of events to come, so that ranks that fill the disk with their logs
-  // leave room for what happened to them. Where the file system cannot do that, nothing is done. An error when
-  // there is no such room.
+  // leave room for what happened to them. Where the file system cannot do that, nothing is done. An error
+  // when there is no such room.
   Status reserve(uint64_t bytes);
   int fd() const { return fd_.get(); }
 

@@ -33,8 +33,8 @@ struct Failure {
   }
 };
 
-// The child writes into our memory behind the optimiser's back: with this, what `shared` points to is read anew after
-// each call, and vfork is one.
+// The child writes into our memory behind the optimiser's back: with this, what `shared` points to is read
+// anew after each call, and vfork is one.
 void expose(void* shared) { asm volatile("" : : "r"(shared) : "memory"); }
 
 // Everything below runs between vfork and exec, in the caller's memory: system calls only.

@@ -103,7 +103,8 @@ LocalPlan local_plan(const Submission& submission, const Prospect& prospect, con
 }
 
 // In the coordinator's process, from its first moment to its last.
-int conduct(Submission& submission, Prospect& prospect, const job::Layout& layout, job::EventLog& events, int control) {
+int conduct(Submission& submission, Prospect& prospect, const job::Layout& layout, job::EventLog& events,
+            int control) {
   process::set_name("phalanx-coord");
   // A session of its own survives the terminal. A job that ends with its terminal stays in that session, out
   // of reach of Ctrl-C: with autogroups the scheduler would treat it as a stranger to the command line that
@@ -150,7 +151,8 @@ Status claim_folder(const job::Layout& layout) {
 }
 
 // The event log comes before the fork, so that a disk without room for it refuses the job.
-Result<job::EventLog> fill_and_open(const Submission& submission, Prospect& prospect, const job::Layout& layout) {
+Result<job::EventLog> fill_and_open(const Submission& submission, Prospect& prospect,
+                                    const job::Layout& layout) {
   constexpr uint64_t kFirstEvents = 4096;
   TRY(fill_folder(submission, prospect, layout));
   job::EventLog events = TRY(job::EventLog::open(layout.events()));

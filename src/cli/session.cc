@@ -85,6 +85,7 @@ int run_session(engine::Submission submission, const SessionOptions& options) {
   if (options.detach) return detach(*handle, options);
   if (!options.quiet) say("job " + handle->name);
   FollowOptions follow_options;
+  follow_options.output = !is_null_device(STDOUT_FILENO);  // where nobody would read it
   follow_options.words = !options.quiet;
   follow_options.only_rank = options.only_rank;
   follow_options.terminate_cancels = options.terminate_cancels;

@@ -1,6 +1,7 @@
 #include "cli/terminal.h"
 
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +21,13 @@ bool is_set(const char* name) {
 }
 
 }  // namespace
+
+bool is_null_device(int fd) {
+  struct stat out {};
+  struct stat null {};
+  return ::fstat(fd, &out) == 0 && ::stat("/dev/null", &null) == 0 && S_ISCHR(out.st_mode) &&
+         out.st_rdev == null.st_rdev;
+}
 
 Terminal Terminal::of(int fd) {
   Terminal terminal;

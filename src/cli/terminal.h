@@ -8,6 +8,8 @@
 
 namespace phalanx::cli {
 
+bool is_null_device(int fd);  // /dev/null
+
 struct Terminal {
   bool is_terminal = false;
   bool colour = false;  // a terminal, and neither NO_COLOR nor TERM=dumb

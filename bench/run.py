@@ -237,7 +237,8 @@ def start_8(bench: Bench) -> list[Row]:
     return [
         *(bench.row(times, name) for name in commands),
         bench.ratio(times, launch, floor, ("<=", 1.5)),
-        bench.ratio(times, nodes, floor, ("<=", 2)),
+        bench.ratio(times, nodes, launch, ("<=", 2)),
+        bench.ratio(times, nodes, floor),
         bench.ratio(times, mpirun, launch, (">=", 4)),
         bench.ratio(times, torchrun, launch, (">=", 45)),
     ]

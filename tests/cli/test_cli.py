@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 TOP = Path(__file__).resolve().parents[2]
 COMMANDS = [
@@ -165,7 +166,6 @@ def test_list_is_newest_first(phalanx: Any, run: Any) -> None:
 
 
 def test_yaml_is_what_json_is(phalanx: Any, run: Any) -> None:
-    yaml = pytest.importorskip("yaml")
     make_job(phalanx.home, "job")
     for args in (["list"], ["show", "job"]):
         assert yaml.safe_load(run(*args, "-o", "yaml").stdout) == json.loads(run(*args, "-o", "json").stdout)

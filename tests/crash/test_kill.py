@@ -7,9 +7,20 @@ from contextlib import ExitStack
 
 import pytest
 from conftest import HARD_TIMEOUT, Phalanx, eventually
-from system.helpers import CPUS, Job, as_user, is_root, output_of, running, shell, slots_are_free, write_job
+from system.helpers import (
+    CPUS,
+    Job,
+    as_user,
+    is_root,
+    output_of,
+    refused,
+    running,
+    shell,
+    slots_are_free,
+    write_job,
+)
 
-from crash.victims import PIPE, aftermath, can, kill, side_by_side
+from crash.victims import PIPE, aftermath, kill, side_by_side
 
 MODES = ["namespace", "user_namespace", "cgroup", "plain"]
 every_mode = pytest.mark.parametrize("mode", MODES)
@@ -99,7 +110,7 @@ def test_all_at_once_without_a_namespace(phalanx: Phalanx) -> None:
 @is_root
 def test_all_at_once_of_an_ordinary_user(phalanx: Phalanx) -> None:
     user = as_user(phalanx)
-    if not can(user, "user_namespace"):
+    if refused(user, "user_namespace"):
         pytest.skip("user namespaces are refused here")
     words = "trap '' TERM HUP; (setsid sleep 600 &); while :; do sleep 0.05; done"
     with running(user, "launch", "-N", "2", "--", *shell(words)) as (command, job):
@@ -116,7 +127,7 @@ def test_all_at_once_of_an_ordinary_user(phalanx: Phalanx) -> None:
 
 def test_ranks_that_ignore_sigterm_end_with_their_coordinator(phalanx: Phalanx) -> None:
     words = shell("trap '' TERM; touch ready-$PHALANX_JOB-$RANK; while :; do sleep 0.05; done")
-    modes = [mode for mode in MODES if can(phalanx, mode)]
+    modes = [mode for mode in MODES if not refused(phalanx, mode)]
     names = [f"deaf-{mode}" for mode in modes]
     for mode, name in zip(modes, names, strict=True):
         options = ["-d", "--oversubscribe", "--isolation", mode, "--stop-grace", "3600", "-N", "2"]

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from conftest import HARD_TIMEOUT, Phalanx, eventually
-from system.helpers import Job, python, running, slots_are_free
+from system.helpers import Job, python, refused, running, slots_are_free
 
 NODES = 2
 PIPE = 1 << 20  # the most that can be lost of one rank, and only where guard and supervisor die together
@@ -144,14 +144,10 @@ def aftermath(found: Victims, lost: int = 0) -> dict[str, Any]:
 @contextmanager
 def side_by_side(phalanx: Phalanx, *modes: str, daemon: bool = True) -> Iterator[list[Victims]]:
     """A job in each of the modes that are to be had here, all at once. In the end all slots are free."""
-    had = [mode for mode in modes if can(phalanx, mode)]
+    had = [mode for mode in modes if not refused(phalanx, mode)]
     if not had:
         pytest.skip(f"refused here: {modes}")
     with ExitStack() as stack:
         options = ["--oversubscribe"] if len(had) > 1 else []
         yield [stack.enter_context(victims(phalanx, mode, *options, daemon=daemon)) for mode in had]
         assert slots_are_free(phalanx)
-
-
-def can(phalanx: Phalanx, mode: str) -> bool:
-    return phalanx.run("launch", "--isolation", mode, "--", "true").returncode == 0

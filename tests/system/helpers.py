@@ -141,6 +141,51 @@ def as_user(phalanx: Phalanx, uid: int = NOBODY) -> Phalanx:
     return Phalanx(wrapper, folder, phalanx.marker)
 
 
+def _try_as(uid: int, *command: str) -> bool:
+    change = [] if uid == os.geteuid() else ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"]
+    return subprocess.run([*change, *command], capture_output=True).returncode == 0
+
+
+def _grants_cgroup(uid: int) -> bool:
+    mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
+    tops = [words[1] for words in mounts if words[2] == "cgroup2"]
+    own = [line[3:] for line in Path("/proc/self/cgroup").read_text().splitlines() if line.startswith("0::")]
+    if not tops or not own:
+        return False
+    group = Path(tops[0]) / own[0].strip("/") / f"probe-{os.getpid()}-{next(_numbers)}"
+    if not _try_as(uid, "mkdir", str(group)):
+        return False
+    try:
+        return (group / "cgroup.kill").exists()
+    finally:
+        group.rmdir()
+
+
+def machine_grants(phalanx: Phalanx, mode: str) -> bool:
+    """Whether the machine, asked without Phalanx, lets the owner of this home have the mode of isolation."""
+    uid = phalanx.folder.stat().st_uid
+    if mode == "namespace":
+        return _try_as(uid, "unshare", "--pid", "--mount", "--fork", "true")
+    if mode == "user_namespace":
+        return _try_as(uid, "unshare", "--user", "--pid", "--mount", "--fork", "true")
+    return mode == "plain" or _grants_cgroup(uid)
+
+
+def refused(phalanx: Phalanx, mode: str) -> bool:
+    """Whether the machine refuses the mode; then Phalanx has to say so, and otherwise to have it.
+
+    The machine itself is asked, so that a mode which Phalanx has lost fails its tests and does not skip them.
+    """
+    done = phalanx.run("launch", "--isolation", mode, "--", "true")
+    if machine_grants(phalanx, mode):
+        assert done.returncode == 0, done.stderr
+        return False
+    assert done.returncode == 125
+    assert "isolation is refused here" in done.stderr
+    assert mode in done.stderr
+    return True
+
+
 def slots_are_free(phalanx: Phalanx, name: str = "afterwards", **more: Any) -> bool:
     """Whether a job that takes every CPU starts without waiting."""
     done = phalanx.run("launch", "--name", name, "-n", str(CPUS), "--", "true", **more)

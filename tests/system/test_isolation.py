@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import Phalanx, eventually
 
-from system.helpers import Job, as_user, is_root, output_of, running, shell
+from system.helpers import Job, as_user, is_root, output_of, refused, running, shell
 
 MODES = ["namespace", "user_namespace", "cgroup", "plain"]
 
@@ -26,17 +26,6 @@ until test -e daemon-$RANK; do sleep 0.01; done
 touch ready-$RANK
 if test $2 = stay; then while :; do sleep 0.05; done; fi
 """
-
-
-def refused(phalanx: Phalanx, mode: str) -> bool:
-    """Whether this machine refuses the mode; then Phalanx has to say so, and to start nothing."""
-    done = phalanx.run("launch", "--isolation", mode, "--", "true")
-    if done.returncode == 0:
-        return False
-    assert done.returncode == 125
-    assert "isolation is refused here" in done.stderr
-    assert mode in done.stderr
-    return True
 
 
 def daemons(phalanx: Phalanx) -> list[str]:

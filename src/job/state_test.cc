@@ -130,7 +130,7 @@ TEST(read_job, a_dead_one_is_waited_for_and_then_failed) {
   const Layout layout{folder.path};
   ASSERT_TRUE(EventLog::open(layout.events())->append(event("running", {}, 0, 0)));  // just now
   EXPECT_EQ(read_job(folder.path, 3600)->state, State::not_responding);
-  const auto view = read_job(folder.path, -1);
+  const auto view = read_job(folder.path, -3600);
   ASSERT_TRUE(view);
   EXPECT_EQ(view->state, State::failed);
   EXPECT_EQ(view->exit_code, 125);
@@ -141,7 +141,7 @@ TEST(read_job, a_dead_one_is_waited_for_and_then_failed) {
 TEST(read_job, a_folder_without_a_log_is_young_or_failed) {
   const TestFolder folder;
   EXPECT_EQ(read_job(folder.path, 3600)->state, State::not_started);
-  EXPECT_EQ(read_job(folder.path, -1)->state, State::failed);
+  EXPECT_EQ(read_job(folder.path, -3600)->state, State::failed);
   EXPECT_EQ(read_job(folder.path + "/none").error().code, Code::not_found);
 }
 

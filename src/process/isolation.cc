@@ -156,7 +156,12 @@ void Cgroup::remove() const {
 Result<pid_t> fork_child(const std::vector<int>& keep, const std::function<int()>& body) {
   const pid_t pid = raw_fork(0);
   if (pid < 0) return errno_error("fork");
-  if (pid > 0) return pid;
+  if (pid > 0) {
+    // A child is often put behind its parent on one CPU, even where another is idle; all wait for what the
+    // child does.
+    ::sched_yield();
+    return pid;
+  }
   close_all_but(keep);
   ::_exit(body());
 }

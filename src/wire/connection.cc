@@ -40,7 +40,9 @@ void Connection::write_some() {
       break;  // full: EPOLLOUT comes; broken: reading finds the end, and what waits there is still read
     unsent_.erase(0, static_cast<size_t>(n));
   }
-  watch_.want(unsent_.empty() ? EPOLLIN : EPOLLIN | EPOLLOUT);
+  const bool blocked = !unsent_.empty();
+  if (blocked != blocked_) watch_.want(blocked ? EPOLLIN | EPOLLOUT : EPOLLIN);
+  blocked_ = blocked;
 }
 
 void Connection::ready(uint32_t events) {

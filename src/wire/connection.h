@@ -42,6 +42,7 @@ class Connection {
   OnClose on_close_;
   Decoder decoder_;
   std::string unsent_;
+  bool blocked_ = false;  // the peer did not take all of it
   Loop::Watch watch_;
 };
 

@@ -1,6 +1,8 @@
 // What the nodes of a job say, and what follows.
 #include <sys/stat.h>
 
+#include <algorithm>
+
 #include "base/version.h"
 #include "coordinator/coordinator.h"
 
@@ -114,7 +116,8 @@ void Coordinator::on_started(size_t index, const wire::Started& started) {
   Node& node = nodes_[index];
   const plan::NodePart& part = plan_->nodes[index];
   node.started = true;
-  node.running += static_cast<int>(started.pids.size());
+  node.running += static_cast<int>(
+      std::count_if(started.pids.begin(), started.pids.end(), [](int pid) { return pid > 0; }));
   record(
       event("ranks_started",
             {{"node", index}, {"first_rank", part.first_rank()}, {"pids", json::value_from(started.pids)}}));

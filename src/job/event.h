@@ -10,7 +10,7 @@
 //   preparing
 //   starting          world
 //   node_ready        node, name, host, address, guard_pid, supervisor_pid, isolation, note
-//   ranks_started     node, first_rank, pids: [...]
+//   ranks_started     node, first_rank, pids: [...]                   (0: it could not be started)
 //   running                                                       (every rank of every node has been started)
 //   rank_exited       node, rank, code | signal, stopped (we had told it to), max_rss_kb, oom,
 //                     at (s since the epoch)

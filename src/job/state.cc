@@ -99,7 +99,10 @@ void on_submitted(JobView& view, const Event& event) {
   if (view.submitted == 0) view.submitted = event.time;
 }
 
-void on_starting(JobView& view, const Event& event) { view.world = int_of(event.data, "world", view.world); }
+void on_starting(JobView& view, const Event& event) {
+  view.world = int_of(event.data, "world", view.world);
+  if (view.started == 0) view.started = event.time;
+}
 
 void on_queued(JobView& view, const Event& event) {
   const size_t ahead = length_of(event.data, "ahead");
@@ -144,13 +147,13 @@ void on_ranks_started(JobView& view, const Event& event) {
   const auto* pids = event.data.if_contains("pids");
   const int64_t first = number_of(event.data, "first_rank").value_or(0);
   if (pids == nullptr || !pids->is_array() || first < 0 || first > kMostRanks) return;
-  if (view.started == 0) view.started = event.time;
   for (size_t i = 0; i < pids->get_array().size(); ++i) {
     RankView* rank = numbered(view.ranks, &RankView::rank, static_cast<int>(first) + static_cast<int>(i));
     if (rank == nullptr) return;
     rank->node = int_of(event.data, "node");
     const auto& pid = pids->get_array()[i];
     rank->pid = pid.is_int64() ? static_cast<int>(pid.get_int64()) : 0;
+    if (rank->pid == 0) continue;  // it could not be started
     rank->started = event.time;
     if (rank->phase == RankView::Phase::waiting) rank->phase = RankView::Phase::running;
   }

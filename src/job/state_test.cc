@@ -15,23 +15,23 @@ Event event(const std::string& kind, boost::json::object data = {}, int attempt 
 }
 
 std::vector<Event> whole_life() {
-  return {
-      event("submitted", {{"name", "j"}, {"user", "ann"}, {"pid", 7}, {"nodes", 1}}),
-      event("queued", {{"slots", 4}, {"free", 0}, {"ahead", boost::json::array{"a", "b"}}}),
-      event("preparing"),
-      event("starting", {{"world", 2}}),
-      event("node_ready",
-            {{"node", 0}, {"name", "n0"}, {"host", "h"}, {"guard_pid", 8}, {"isolation", "plain"}}),
-      event("ranks_started", {{"node", 0}, {"first_rank", 0}, {"pids", boost::json::array{10, 11}}}, 0, 101),
-      event("running"),
-      event("rank_exited", {{"node", 0}, {"rank", 1}, {"code", 3}, {"at", 102.5}, {"max_rss_kb", 900}}),
-      event("stopping", {{"why", "failure"}}),
-      event("rank_exited", {{"node", 0}, {"rank", 0}, {"signal", 15}, {"stopped", true}}),
-      event("warning", {{"text", "careful"}}),
-      event("finalizing"),
-      event("ended",
-            {{"state", "Failed"}, {"exit_code", 3}, {"verdict", boost::json::object{{"text", "rank 1"}}}}, 0,
-            103)};
+  return {event("submitted", {{"name", "j"}, {"user", "ann"}, {"pid", 7}, {"nodes", 1}}),
+          event("queued", {{"slots", 4}, {"free", 0}, {"ahead", boost::json::array{"a", "b"}}}),
+          event("preparing"),
+          event("starting", {{"world", 2}}, 0, 101),
+          event("node_ready",
+                {{"node", 0}, {"name", "n0"}, {"host", "h"}, {"guard_pid", 8}, {"isolation", "plain"}}),
+          event("ranks_started", {{"node", 0}, {"first_rank", 0}, {"pids", boost::json::array{10, 11}}}, 0,
+                101.5),
+          event("running"),
+          event("rank_exited", {{"node", 0}, {"rank", 1}, {"code", 3}, {"at", 102.5}, {"max_rss_kb", 900}}),
+          event("stopping", {{"why", "failure"}}),
+          event("rank_exited", {{"node", 0}, {"rank", 0}, {"signal", 15}, {"stopped", true}}),
+          event("warning", {{"text", "careful"}}),
+          event("finalizing"),
+          event("ended",
+                {{"state", "Failed"}, {"exit_code", 3}, {"verdict", boost::json::object{{"text", "rank 1"}}}},
+                0, 103)};
 }
 
 TEST(state, follows_the_events) {

@@ -49,7 +49,7 @@ std::string describe(const process::Ended& ended) {
 
 int Guard::run() {
   process::set_name("phalanx-guard");
-  process::raise_open_files();
+  open_files_ = process::raise_open_files();
   process::become_subreaper();  // orphans of a dead supervisor come to us
   const auto signals = loop_.on_signals({SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGPIPE}, [this](int signal) {
     if (signal == SIGCHLD) on_child();  // the others are the coordinator's business
@@ -101,6 +101,7 @@ Result<pid_t> Guard::fork_supervisor(process::Mode mode, int supervisor_end) {
     parts.cgroup = cgroup_ ? &*cgroup_ : nullptr;
     parts.note = note;
     parts.guard_pid = guard_pid;
+    parts.open_files = open_files_;
     return run_supervisor(config_, std::move(parts));
   });
   if (!pid) cgroup_.reset();

@@ -12,6 +12,7 @@
 #include "node/node.h"
 #include "node/rank_log.h"
 #include "process/isolation.h"
+#include "process/spawn.h"
 
 namespace phalanx::node {
 
@@ -39,6 +40,7 @@ class Guard {
   process::Mode mode_ = process::Mode::plain;
   std::optional<process::Cgroup> cgroup_;
   pid_t supervisor_ = -1;
+  std::optional<rlimit> open_files_;  // of the ranks
   std::vector<RankLog> logs_;
   Loop::Watch link_watch_;
   Loop::Timer lease_;

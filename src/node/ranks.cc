@@ -24,6 +24,14 @@ double wall_clock() {
 
 bool failed(const process::Ended& ended) { return ended.signal || ended.code.value_or(0) != 0; }
 
+// The first is what is told.
+void not_started(wire::Started& started, int local_rank, std::string why, int exit_code) {
+  if (!started.error.empty()) return;
+  started.error = std::move(why);
+  started.failed_local_rank = local_rank;
+  started.exit_code = exit_code;
+}
+
 cpu_set_t set_of(const std::vector<int>& cpus) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -64,6 +72,7 @@ Result<process::Spawn> Supervisor::common_spawn(const NodeEnvironment& environme
   spawn.outer_proc = parts_.outer_proc.get();
   spawn.cgroup_procs = parts_.cgroup ? parts_.cgroup->procs_fd() : -1;
   spawn.die_with_parent = parts_.mode == process::Mode::plain;
+  if (parts_.open_files) spawn.open_files = &*parts_.open_files;
   return spawn;
 }
 
@@ -73,55 +82,52 @@ wire::Started Supervisor::start_ranks(const wire::Start& message) {
   const NodeEnvironment environment(*plan_, config_.node, message.environment, message.directory);
   const cpu_set_t cpus = set_of(part.cpus);
   null_input_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  const auto fail = [&](int local_rank, std::string why, int code) {
-    started.error = std::move(why);
-    started.failed_local_rank = local_rank;
-    started.exit_code = code;
-  };
   if (part.ranks() == 0) return started;
-  auto spawn = common_spawn(environment, message, cpus);
+  const auto spawn = common_spawn(environment, message, cpus);
   if (!spawn) {
-    fail(0, spawn.error().reason, spawn.error().code == Code::not_found ? kNotFound : kCannotRun);
+    not_started(started, 0, spawn.error().reason,
+                spawn.error().code == Code::not_found ? kNotFound : kCannotRun);
     return started;
   }
   ranks_.reserve(static_cast<size_t>(part.ranks()));
-  std::vector<std::pair<int, int>> logs;
+  process::Spawner spawner;
   for (int local_rank = 0; local_rank < part.ranks() && started.error.empty(); ++local_rank) {
-    auto rank = start_rank(environment, *spawn, message.logs.at(static_cast<size_t>(local_rank)), local_rank,
-                           started.pids);
-    if (!rank) {
-      const bool cannot_run = rank.error().code == Code::denied || rank.error().code == Code::not_found;
-      fail(local_rank, rank.error().reason, cannot_run ? kCannotRun : kRefused);
+    auto log = RankLog::open(message.logs.at(static_cast<size_t>(local_rank)));
+    if (!log) {
+      not_started(started, local_rank, log.error().reason, kRefused);
       break;
     }
-    local_rank_of_[rank->pid] = local_rank;
-    logs.emplace_back(rank->log.pipe(), rank->log.file());
-    ranks_.push_back(std::move(*rank));
+    ranks_.emplace_back().log = std::move(*log);
+    NodeEnvironment::Block block = environment.for_rank(local_rank);
+    process::Spawn rank = *spawn;
+    rank.env = std::move(block.pointers);
+    rank.own = std::move(block.own);
+    rank.output = ranks_.back().log.writer();
+    spawner.begin(std::move(rank), [&, local_rank](const process::Spawned& spawned) {
+      on_spawned(spawned, spawn->program, local_rank, started);
+    });
+    ranks_.back().log.close_writer();
   }
+  spawner.finish();
+  std::vector<std::pair<int, int>> logs;
+  for (const Rank& rank : ranks_) logs.emplace_back(rank.log.pipe(), rank.log.file());
   if (!send_logs(parts_.guard.get(), logs)) guard_gone();
   return started;
 }
 
-Result<Supervisor::Rank> Supervisor::start_rank(const NodeEnvironment& environment, process::Spawn& spawn,
-                                                const std::string& log_path, int local_rank,
-                                                std::vector<int>& pids) {
-  Rank rank;
-  rank.log = TRY(RankLog::open(log_path));
-  NodeEnvironment::Block block = environment.for_rank(local_rank);
-  spawn.env = std::move(block.pointers);
-  spawn.output = rank.log.writer();
-  const process::Spawned spawned = process::spawn(spawn);
+void Supervisor::on_spawned(const process::Spawned& spawned, const std::string& program, int local_rank,
+                            wire::Started& started) {
+  started.pids.push_back(spawned.error == 0 ? spawned.outer_pid : 0);
   if (spawned.error != 0) {
     const bool exec_failed = std::strcmp(spawned.failed, "execve") == 0;
-    return Error{
-        exec_failed ? Code::denied : Code::internal,
-        (exec_failed ? spawn.program : std::string(spawned.failed)) + ": " + std::strerror(spawned.error)};
+    const std::string what = exec_failed ? program : spawned.failed;
+    return not_started(started, local_rank, what + ": " + std::strerror(spawned.error),
+                       exec_failed ? kCannotRun : kRefused);
   }
-  rank.log.close_writer();
+  Rank& rank = ranks_[static_cast<size_t>(local_rank)];
   rank.pid = spawned.pid;
-  pids.push_back(spawned.outer_pid);
+  local_rank_of_[rank.pid] = local_rank;
   rank.watch = loop_.watch(rank.log.pipe(), EPOLLIN, [this, local_rank](uint32_t) { on_output(local_rank); });
-  return rank;
 }
 
 void Supervisor::on_output(int local_rank) {

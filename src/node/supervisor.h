@@ -29,6 +29,7 @@ struct SupervisorParts {
   const process::Cgroup* cgroup = nullptr;
   std::string note;  // what of the isolation is degraded
   pid_t guard_pid = 0;
+  std::optional<rlimit> open_files;  // of the ranks, where ours was raised
 };
 
 // The whole life of a supervisor; returns the exit code of its process: 0 when all is reaped, drained and
@@ -42,7 +43,7 @@ class Supervisor {
 
  private:
   struct Rank {
-    pid_t pid = -1;
+    pid_t pid = -1;        // -1: could not be started
     bool stopped = false;  // told to
     RankLog log;
     Loop::Watch watch;
@@ -65,8 +66,8 @@ class Supervisor {
   wire::Started start_ranks(const wire::Start& message);
   Result<process::Spawn> common_spawn(const NodeEnvironment& environment, const wire::Start& message,
                                       const cpu_set_t& cpus) const;
-  Result<Rank> start_rank(const NodeEnvironment& environment, process::Spawn& spawn,
-                          const std::string& log_path, int local_rank, std::vector<int>& pids);
+  void on_spawned(const process::Spawned& spawned, const std::string& program, int local_rank,
+                  wire::Started& started);
   void on_child();
   std::optional<wire::Exit> exit_of(const process::Ended& ended);
   void on_output(int local_rank);

@@ -64,7 +64,7 @@ Result<Captured> capture(const std::vector<std::string>& argv, const std::vector
   const UniqueFd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   spawn.input = null.get();
   spawn.output = writer.get();
-  const Spawned child = process::spawn(spawn);
+  const Spawned child = process::spawn(std::move(spawn));
   writer.reset();
   if (child.error != 0) return errno_error(argv[0], child.error);
   Captured captured;

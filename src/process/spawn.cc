@@ -1,105 +1,28 @@
 #include "process/spawn.h"
 
 #include <fcntl.h>
-#include <linux/sched.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
-#include <optional>
 
 #include "base/files.h"
+#include "process/child.h"
+
+// clone(2) by its other name: before the usual one ThreadSanitizer puts its own, which cannot share memory.
+extern "C" int __clone(int (*start)(void*), void* stack_top, int flags, void* argument, ...);
 
 namespace phalanx::process {
 
 namespace {
-
-rlimit original_open_files{};  // set once by raise_open_files, before any spawn; read between vfork and exec
-bool open_files_raised = false;
-
-struct Failure {
-  int error = 0;
-  const char* call = "";
-  void set(int number, const char* name) {
-    error = number;
-    call = name;
-  }
-};
-
-// The child writes into our memory behind the optimiser's back: with this, what `shared` points to is read
-// anew after each call, and vfork is one.
-void expose(void* shared) { asm volatile("" : : "r"(shared) : "memory"); }
-
-// Everything below runs between vfork and exec, in the caller's memory: system calls only.
-bool prepare(const Spawn& what, pid_t caller, Failure& failure) {
-  const auto fails = [&](const char* call) {
-    failure.set(errno, call);
-    return false;
-  };
-  // A group and not a session: that of the supervisor has no terminal anyway, and with autogroups the
-  // scheduler would treat each rank as a stranger to the others (measured: twice the time to start eight
-  // processes).
-  if (::setpgid(0, 0) < 0) return fails("setpgid");
-  if (what.cgroup_procs >= 0 && ::write(what.cgroup_procs, "0", 1) != 1) return fails("enter the cgroup");
-  if (what.die_with_parent) {
-    if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return fails("prctl");
-    if (::getppid() != caller) {
-      failure.set(ESRCH, "the supervisor");
-      return false;
-    }
-  }
-  if (what.cpus && ::sched_setaffinity(0, sizeof *what.cpus, what.cpus) != 0)
-    return fails("sched_setaffinity");
-  if (what.directory && ::chdir(what.directory) != 0) return fails("chdir");
-  if (what.input >= 0 && ::dup2(what.input, 0) < 0) return fails("dup2");
-  if (what.output >= 0 && (::dup2(what.output, 1) < 0 || ::dup2(what.output, 2) < 0)) return fails("dup2");
-  if (open_files_raised && ::setrlimit(RLIMIT_NOFILE, &original_open_files) != 0) return fails("setrlimit");
-  return true;
-}
-
-void default_signals(const Spawn& what) {
-  struct sigaction action {};
-  action.sa_handler = SIG_DFL;
-  // Handlers go with exec; what a caller ignores would stay ignored (Python starts its children with SIGXFSZ
-  // so).
-  for (const int signal : what.ignored) ::sigaction(signal, &action, nullptr);
-  sigset_t none;
-  sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-}
-
-void execute(const Spawn& what, Failure& failure) {
-  ::execve(what.program.c_str(), const_cast<char* const*>(what.argv.data()),
-           const_cast<char* const*>(what.env.data()));
-  failure.set(errno, "execve");
-  if (errno != ENOEXEC) return;
-  // A script without "#!": what execvp does.
-  const char* shell_argv[256] = {"/bin/sh", what.program.c_str()};
-  size_t n = 2;
-  for (size_t i = 1; i < what.argv.size() && what.argv[i] && n + 1 < std::size(shell_argv); ++i)
-    shell_argv[n++] = what.argv[i];
-  shell_argv[n] = nullptr;
-  failure.set(0, "");  // our memory is the caller's: what stands here after a success is what it reads
-  ::execve("/bin/sh", const_cast<char* const*>(shell_argv), const_cast<char* const*>(what.env.data()));
-  failure.set(errno, "execve");
-}
-
-pid_t pid_in(int outer_proc) {
-  char text[24];
-  const ssize_t n = ::readlinkat(outer_proc, "self", text, sizeof text - 1);
-  if (n <= 0) return -1;
-  text[n] = 0;
-  return static_cast<pid_t>(std::strtol(text, nullptr, 10));
-}
-
-}  // namespace
 
 std::vector<int> ignored_signals() {
   std::vector<int> ignored;
@@ -110,48 +33,123 @@ std::vector<int> ignored_signals() {
   return ignored;
 }
 
-void raise_open_files() {
-  rlimit limit{};
-  if (open_files_raised || ::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  original_open_files = limit;
-  limit.rlim_cur = limit.rlim_max;
-  open_files_raised = ::setrlimit(RLIMIT_NOFILE, &limit) == 0;
+Child child_of(const Spawn& what, const std::vector<int>& ignored) {
+  Child child;
+  child.program = what.program.c_str();
+  child.argv = what.argv.data();
+  child.env = what.env.data();
+  child.directory = what.directory;
+  child.input = what.input;
+  child.output = what.output;
+  child.cpus = what.cpus;
+  child.cgroup_procs = what.cgroup_procs;
+  child.outer_proc = what.outer_proc;
+  child.open_files = what.open_files;
+  child.ignored = ignored.data();
+  child.ignored_count = ignored.size();
+  child.parent = ::getpid();
+  child.die_with_parent = what.die_with_parent;
+  return child;
 }
 
-Spawned spawn(const Spawn& what) {
+}  // namespace
+
+std::optional<rlimit> raise_open_files() {
+  rlimit before{};
+  if (::getrlimit(RLIMIT_NOFILE, &before) != 0) return std::nullopt;
+  rlimit raised = before;
+  raised.rlim_cur = raised.rlim_max;
+  if (::setrlimit(RLIMIT_NOFILE, &raised) != 0) return std::nullopt;
+  return before;
+}
+
+// One mapping: a child needs a stack of its own until its exec, as its parent runs on.
+class Spawner::Stacks {
+ public:
+  explicit Stacks(size_t count) : bytes_(count * kEach) {
+    void* memory = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
+    if (memory != MAP_FAILED) memory_ = static_cast<char*>(memory);
+  }
+  ~Stacks() {
+    if (memory_) ::munmap(memory_, bytes_);
+  }
+  Stacks(const Stacks&) = delete;
+  Stacks& operator=(const Stacks&) = delete;
+  void* top(size_t index) const { return memory_ ? memory_ + (index + 1) * kEach : nullptr; }
+
+ private:
+  static constexpr size_t kEach = 16384;  // most of it for the arguments of a script without "#!"
+  size_t bytes_;
+  char* memory_ = nullptr;
+};
+
+struct Spawner::Slot {
+  Spawn what;
+  std::function<void(const Spawned&)> done;
+  Child child;
+  Spawned spawned;
+  pid_t in_our_memory = 0;  // the kernel clears it at the child's exec or end
+};
+
+Spawner::Spawner(size_t at_once)
+    : ignored_(ignored_signals()), stacks_(std::make_unique<Stacks>(at_once)), slots_(at_once) {}
+
+Spawner::~Spawner() { finish(); }
+
+void Spawner::begin(Spawn what, std::function<void(const Spawned&)> done) {
+  const size_t index = begun_ % slots_.size();
+  Slot& slot = slots_[index];
+  if (begun_ - settled_ == slots_.size()) settle(slot);
+  ++begun_;
+  slot.what = std::move(what);
+  slot.done = std::move(done);
+  slot.child = child_of(slot.what, ignored_);
+  slot.spawned = {};
+
   // No handler of ours may run in the child while it shares our memory.
   sigset_t all, before;
   sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, &before);
-
-  Failure failure;
-  pid_t outer = -1;
-  expose(&failure);
-  expose(&outer);
-  const pid_t caller = ::getpid();
-  Spawned spawned;
-  const pid_t pid = ::vfork();
-  if (pid == 0) {
-    if (what.outer_proc >= 0) outer = pid_in(what.outer_proc);
-    if (prepare(what, caller, failure)) {
-      default_signals(what);
-      execute(what, failure);
-    }
-    ::_exit(127);
-  }
-  const int vfork_error = errno;
-  ::sigprocmask(SIG_SETMASK, &before, nullptr);
-  spawned.pid = pid;
-  spawned.outer_pid = outer > 0 ? outer : pid;
+  const pid_t pid = __clone(become_program, stacks_->top(index),
+                            CLONE_VM | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD, &slot.child,
+                            &slot.in_our_memory, nullptr, &slot.in_our_memory);
   if (pid < 0) {
-    spawned.error = vfork_error;
-    spawned.failed = "vfork";
-  } else if (failure.error != 0) {
-    spawned.error = failure.error;
-    spawned.failed = failure.call;
-    while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+    slot.spawned.error = errno;
+    slot.spawned.failed = "clone";
+    slot.in_our_memory = 0;
+  }
+  slot.spawned.pid = pid;
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
+}
+
+void Spawner::finish() {
+  while (settled_ < begun_) settle(slots_[settled_ % slots_.size()]);
+}
+
+void Spawner::settle(Slot& slot) {
+  const std::atomic_ref<pid_t> in_our_memory(slot.in_our_memory);
+  for (pid_t there = 0; (there = in_our_memory.load(std::memory_order_acquire)) != 0;)
+    ::syscall(SYS_futex, &slot.in_our_memory, FUTEX_WAIT, there, nullptr, nullptr, 0);
+  ++settled_;
+  Spawned& spawned = slot.spawned;
+  if (spawned.pid > 0 && slot.child.error != 0) {
+    spawned.error = slot.child.error;
+    spawned.failed = slot.child.call;
+    while (::waitpid(spawned.pid, nullptr, 0) < 0 && errno == EINTR) {
     }
   }
+  spawned.outer_pid = slot.child.outer_pid > 0 ? slot.child.outer_pid : spawned.pid;
+  const auto done = std::move(slot.done);
+  slot.what = {};
+  done(spawned);
+}
+
+Spawned spawn(Spawn what) {
+  Spawned spawned;
+  Spawner one(1);
+  one.begin(std::move(what), [&](const Spawned& it) { spawned = it; });
+  one.finish();
   return spawned;
 }
 

@@ -1,10 +1,15 @@
-// spawn.h - starts a program: vfork with the child prepared between vfork and exec, which costs what a bare
-// posix_spawn costs. Single-threaded callers only.
+// spawn.h - starts programs: each child is prepared between its birth in our memory and its exec, as vfork
+// does it, but without holding up the parent. Many at a time cost less than a bare loop of posix_spawn.
+// Single-threaded callers only.
 #pragma once
 
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
+#include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,40 +17,65 @@
 
 namespace phalanx::process {
 
-std::vector<int> ignored_signals();  // by the caller; ask once for many spawns
-
 struct Spawn {
-  std::string program;              // a path; see find_program
-  std::vector<const char*> argv;    // null-terminated, as execve takes it
-  std::vector<const char*> env;     // null-terminated
-  const char* directory = nullptr;  // null: the caller's
-  int input = -1, output = -1;      // stdin (-1: the caller's), and stdout with stderr (-1: the caller's)
-  const cpu_set_t* cpus = nullptr;  // affinity; null: the caller's
-  int cgroup_procs = -1;            // a cgroup.procs to enter first
-  int outer_proc = -1;              // a /proc of an outer PID namespace: fills Spawned::outer_pid
-  bool die_with_parent = false;     // SIGKILL when the caller's thread ends
-  std::vector<int> ignored = ignored_signals();  // that the child must not inherit
+  std::string program;                 // a path; see find_program
+  std::vector<const char*> argv;       // null-terminated, as execve takes it
+  std::vector<const char*> env;        // null-terminated
+  std::vector<std::string> own;        // strings that `argv` and `env` point to and nobody else keeps
+  const char* directory = nullptr;     // null: the caller's
+  int input = -1, output = -1;         // stdin (-1: the caller's), and stdout with stderr (-1: the caller's)
+  const cpu_set_t* cpus = nullptr;     // affinity; null: the caller's
+  int cgroup_procs = -1;               // a cgroup.procs to enter first
+  int outer_proc = -1;                 // a /proc of an outer PID namespace: fills Spawned::outer_pid
+  bool die_with_parent = false;        // SIGKILL when the caller's thread ends
+  const rlimit* open_files = nullptr;  // RLIMIT_NOFILE; null: the caller's
 };
 
 struct Spawned {
   pid_t pid = -1;        // as the caller sees it
   pid_t outer_pid = -1;  // as Spawn::outer_proc sees it, else pid
-  int error = 0;         // errno of what failed between vfork and exec; the child is gone (and reaped) then
+  int error = 0;         // errno of what failed before the program ran; the child is gone (and reaped) then
   const char* failed = "";  // which call: "execve", "chdir", ...
 };
 
-// The new process leads a process group of its own, has all signals at their defaults and unblocked, and no
-// descriptors of the caller but 0, 1 and 2 (all others are close-on-exec). RLIMIT_NOFILE is what it was when
-// the caller started. errno of a failed vfork is returned in `error` with pid -1.
-Spawned spawn(const Spawn& what);
+// A new process leads a process group of its own, has all signals at their defaults and unblocked, and no
+// descriptors of the caller but 0, 1 and 2 (all others are close-on-exec). errno of a failed clone is
+// returned in `error` with pid -1.
+Spawned spawn(Spawn what);
+
+// Starts many programs: while one comes to its exec the next is begun. (vfork would stop us until then, which
+// is long when the child waits for its turn behind a program that we started before.)
+class Spawner {
+ public:
+  explicit Spawner(size_t at_once = 16);
+  ~Spawner();  // as finish()
+  Spawner(const Spawner&) = delete;
+  Spawner& operator=(const Spawner&) = delete;
+
+  // `done` is called when the program runs or could not be started, in the order of the calls, from within a
+  // later begin() or finish(). What `what` points to must stay until then; its descriptors are the child's
+  // when begin() returns.
+  void begin(Spawn what, std::function<void(const Spawned&)> done);
+  void finish();  // waits for all that were begun
+
+ private:
+  struct Slot;
+  class Stacks;
+  void settle(Slot& slot);
+
+  const std::vector<int> ignored_;  // signals that the caller ignores, and children must not
+  std::unique_ptr<Stacks> stacks_;
+  std::vector<Slot> slots_;
+  size_t begun_ = 0, settled_ = 0;
+};
 
 // Where execvp would find `name` along `path` (the value of a PATH), or `name` itself if it has a slash,
 // relative to `directory`. Code::not_found (exit code 127) or Code::denied (126) with a message for people.
 Result<std::string> find_program(const std::string& name, const std::string& path,
                                  const std::string& directory);
 
-// Raises the soft limit of open files to the hard one, for a supervisor of many ranks; spawn() gives children
-// the old one.
-void raise_open_files();
+// Raises the soft limit of open files to the hard one, for a supervisor of many ranks. What it was before,
+// for Spawn::open_files; nothing where it stays as it is.
+std::optional<rlimit> raise_open_files();
 
 }  // namespace phalanx::process

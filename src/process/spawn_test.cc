@@ -6,9 +6,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <fstream>
+#include <numeric>
+#include <sstream>
 
 #include "base/files.h"
 #include "process/capture.h"
@@ -96,6 +99,84 @@ TEST(Spawn, a_script_without_an_interpreter_line_is_run_by_the_shell) {
   const Spawned child = spawn(what);
   ASSERT_EQ(child.error, 0);
   EXPECT_EQ(exit_of(child.pid), 5);
+}
+
+TEST(Spawner, starts_many_at_once_and_answers_in_order) {
+  constexpr int kMany = 100;
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const UniqueFd reader(ends[0]);
+  UniqueFd writer(ends[1]);
+  std::vector<int> answered;
+  std::vector<pid_t> pids;
+  {
+    Spawner spawner(4);
+    for (int i = 0; i < kMany; ++i) {
+      Spawn what;
+      what.program = "/bin/sh";
+      what.argv = {"sh", "-c", "echo $NUMBER; exit 7", nullptr};
+      what.own = {"NUMBER=" + std::to_string(i)};
+      what.env = {what.own[0].c_str(), nullptr};
+      what.output = writer.get();
+      spawner.begin(std::move(what), [&, i](const Spawned& spawned) {
+        EXPECT_EQ(spawned.error, 0);
+        answered.push_back(i);
+        pids.push_back(spawned.pid);
+      });
+    }
+  }
+  writer.reset();
+  std::vector<int> in_order(kMany);
+  std::iota(in_order.begin(), in_order.end(), 0);
+  EXPECT_EQ(answered, in_order);
+  for (const pid_t pid : pids) EXPECT_EQ(exit_of(pid), 7);
+  std::string output(4096, '\0');
+  const ssize_t n = ::read(reader.get(), output.data(), output.size());  // each line was written at once
+  ASSERT_GT(n, 0);
+  std::istringstream lines(output.substr(0, static_cast<size_t>(n)));
+  std::vector<int> numbers;
+  for (int number = 0; lines >> number;) numbers.push_back(number);
+  std::sort(numbers.begin(), numbers.end());
+  EXPECT_EQ(numbers, in_order);
+}
+
+TEST(Spawner, one_that_cannot_start_does_not_harm_the_others) {
+  std::vector<Spawned> all;
+  Spawner spawner(3);
+  for (int i = 0; i < 9; ++i) {
+    Spawn what;
+    what.program = i % 3 == 1 ? "/nowhere/program" : "/bin/true";
+    what.argv = {"program", nullptr};
+    what.env = {nullptr};
+    spawner.begin(std::move(what), [&](const Spawned& spawned) { all.push_back(spawned); });
+  }
+  spawner.finish();
+  ASSERT_EQ(all.size(), 9u);
+  for (size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(all[i].error, i % 3 == 1 ? ENOENT : 0);
+    if (i % 3 != 1) {
+      EXPECT_EQ(exit_of(all[i].pid), 0);
+    }
+  }
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);  // what could not start is reaped
+}
+
+TEST(Spawner, children_have_the_open_files_limit_that_was_given_and_none_of_our_ignored_signals) {
+  const rlimit limit{100, 100};
+  struct sigaction ignore {
+  }, before{};
+  ignore.sa_handler = SIG_IGN;
+  ::sigaction(SIGXFSZ, &ignore, &before);
+  Spawn what;
+  what.program = "/bin/sh";
+  what.argv = {"sh", "-c", "[ $(ulimit -n) = 100 ] && grep -q 'SigIgn:.0000000000000000' /proc/self/status",
+               nullptr};
+  what.env = {"PATH=/usr/bin:/bin", nullptr};
+  what.open_files = &limit;
+  const Spawned child = spawn(std::move(what));
+  ::sigaction(SIGXFSZ, &before, nullptr);
+  ASSERT_EQ(child.error, 0);
+  EXPECT_EQ(exit_of(child.pid), 0);
 }
 
 TEST(FindProgram, follows_path_and_tells_missing_from_not_executable) {

@@ -42,6 +42,7 @@ TORCHRUN = str(TOP / ".venv" / "bin" / "torchrun")
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe"]
 SPAWN_FLOOR = str(BUILD / "spawn_floor")
 FLOOD = str(BUILD / "flood")
+TMPFS = "/dev/shm"
 PATIENCE = 600  # seconds, for one command; only a hang gets there
 
 Times = dict[str, dict[int, float]]  # case -> round -> seconds
@@ -77,13 +78,14 @@ class Bench:
     """What the figures share: how many rounds, and a place for their files and jobs."""
 
     rounds: int
-    folder: Path
+    folder: Path  # on a disk
+    memory: Path  # on a tmpfs, where the machine has one
     problems: dict[str, str] = field(default_factory=dict)  # case -> why it could not be measured
 
-    def environment(self) -> dict[str, str]:
+    def environment(self, home: Path | None = None) -> dict[str, str]:
         return os.environ | {
-            "PHALANX_HOME": str(self.folder / "home"),
-            "PHALANX_LOCKS": str(self.folder / "locks"),
+            "PHALANX_HOME": str(home or self.folder / "home"),
+            "PHALANX_LOCKS": str(self.memory / "locks"),  # as the default, /run/lock, is
         }
 
     def jobs(self) -> list[Path]:
@@ -99,13 +101,16 @@ class Bench:
             subprocess.run(command, env=self.environment(), check=True, capture_output=True).stdout
         )
 
-    def seconds(self, command: list[str], expect: int = 0) -> float:
-        """Runs a command with its output thrown away; raises RuntimeError if it does not end as expected."""
+    def seconds(self, command: list[str], expect: int = 0, home: Path | None = None) -> float:
+        """Runs a command with its output thrown away; raises RuntimeError if it does not end as expected.
+
+        `home` is Phalanx's, where its jobs are; otherwise one on a disk.
+        """
         with (self.folder / "stderr").open("w+") as errors:
             start = time.perf_counter()
             process = subprocess.Popen(
                 command,
-                env=self.environment(),
+                env=self.environment(home),
                 cwd=self.folder,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -222,6 +227,11 @@ def running(bench: Bench, command: list[str]) -> Iterator[subprocess.Popen[bytes
 # ---- the figures -----------------------------------------------------------------------------------
 
 
+# Job folders are on a tmpfs when starts are timed: for five minutes after files were deleted on ext4 each new
+# file costs up to a millisecond (it looks for an inode that was not in use lately), so that one benchmark would
+# measure what the one before it had cleaned up.
+
+
 def start_8(bench: Bench) -> list[Row]:
     """start and end 8 processes of /bin/true"""
     floor, launch, nodes, mpirun, torchrun = "floor", "launch -n 8", "launch -N 4 -n 2", "mpirun", "torchrun"
@@ -232,13 +242,17 @@ def start_8(bench: Bench) -> list[Row]:
         mpirun: [*MPIRUN, "-np", "8", "/bin/true"],
         torchrun: [TORCHRUN, "--nproc-per-node", "8", "--no-python", "/bin/true"],
     }
-    cases = {name: partial(bench.seconds, command) for name, command in commands.items()}
+    home = bench.memory / "home"
+    on_disk = "launch -n 8, job on disk"
+    cases = {name: partial(bench.seconds, command, home=home) for name, command in commands.items()}
+    cases[on_disk] = partial(bench.seconds, commands[launch])
     times = bench.interleave(cases, rare={torchrun: 5})
     return [
-        *(bench.row(times, name) for name in commands),
+        *(bench.row(times, name) for name in cases),
         bench.ratio(times, launch, floor, ("<=", 1.5)),
         bench.ratio(times, nodes, launch, ("<=", 2)),
         bench.ratio(times, nodes, floor),
+        bench.ratio(times, on_disk, floor),
         bench.ratio(times, mpirun, launch, (">=", 4)),
         bench.ratio(times, torchrun, launch, (">=", 45)),
     ]
@@ -250,7 +264,11 @@ def start_1000(bench: Bench) -> list[Row]:
     times = bench.interleave(
         {
             floor: partial(bench.seconds, [SPAWN_FLOOR, "1000", "/bin/true"]),
-            launch: partial(bench.seconds, [PHALANX, "launch", "-n", "1000", "--", "/bin/true"]),
+            launch: partial(
+                bench.seconds,
+                [PHALANX, "launch", "-n", "1000", "--", "/bin/true"],
+                home=bench.memory / "home",
+            ),
         },
         rare={floor: 7, launch: 7},
     )
@@ -469,8 +487,15 @@ def main() -> int:
     print(f"{cpus} CPUs, Linux {platform.release()}; median, smallest - largest, rounds, target")
     results: dict[str, list[Row]] = {}
     for name in args.figure or FIGURES:
-        with tempfile.TemporaryDirectory(prefix="phalanx-bench-", ignore_cleanup_errors=True) as folder:
-            results[name] = FIGURES[name](Bench(args.rounds, Path(folder)))
+        with (
+            tempfile.TemporaryDirectory(prefix="phalanx-bench-", ignore_cleanup_errors=True) as folder,
+            tempfile.TemporaryDirectory(
+                prefix="phalanx-bench-",
+                ignore_cleanup_errors=True,
+                dir=TMPFS if os.access(TMPFS, os.W_OK) else None,
+            ) as memory,
+        ):
+            results[name] = FIGURES[name](Bench(args.rounds, Path(folder), Path(memory)))
         print_rows(f"{name}: {FIGURES[name].__doc__}", results[name])
     if args.json:
         text = as_json(results)

@@ -228,8 +228,8 @@ def running(bench: Bench, command: list[str]) -> Iterator[subprocess.Popen[bytes
 
 
 # Job folders are on a tmpfs when starts are timed: for five minutes after files were deleted on ext4 each new
-# file costs up to a millisecond (it looks for an inode that was not in use lately), so that one benchmark would
-# measure what the one before it had cleaned up.
+# file costs up to a millisecond (it looks for an inode that was not in use lately), so that one benchmark
+# would measure what the one before it had cleaned up.
 
 
 def start_8(bench: Bench) -> list[Row]:

@@ -37,6 +37,7 @@ class Launch : public Command {
     app.prefix_command();
     add_count(app, "-N,--nodes", nodes_, 1, "Nodes (1)");
     add_count(app, "-n,--procs-per-node", processes_, 1, "Processes on each node (1)");
+    app.add_flag("--mpi", mpi_, "Processes of an MPI program: MPI_Init works, without mpirun");
     add_repeated(app, "--env", variables_, "NAME=VALUE",
                  "An environment variable of the processes (may be repeated)");
     app.add_option("--timeout", timeout_, "Stop it after so many seconds")
@@ -84,7 +85,7 @@ class Launch : public Command {
       return Error{Code::invalid, "--stop-grace: 0 to 86400 seconds"};
     spec.name = name_;
     spec.base_folder = absolute(".");
-    spec.distribution.framework = spec::Framework::pytorch;
+    spec.distribution.framework = mpi_ ? spec::Framework::mpi : spec::Framework::pytorch;
     spec.distribution.process_count_per_instance = processes_;
     spec.resources.instance_count = nodes_;
     spec.stop_grace = std::chrono::milliseconds(static_cast<int64_t>(stop_grace_ * 1000));
@@ -106,7 +107,7 @@ class Launch : public Command {
   double stop_grace_ = 10;
   std::string isolation_ = "auto", name_;
   std::vector<std::string> variables_;
-  bool oversubscribe_ = false;
+  bool oversubscribe_ = false, mpi_ = false;
   SessionOptions options_;
 };
 

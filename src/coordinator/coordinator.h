@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -91,6 +92,14 @@ class Coordinator {
   void send(Node& node, const boost::json::object& message);
   void heartbeat();
 
+  // mpi.cc
+  std::string rank_text(size_t node, int local_rank) const;
+  void on_fence(size_t index, wire::Fence fence);
+  void check_fences();
+  void on_fetch(size_t index, wire::Fetch fetch);
+  void on_fetched(const wire::Fetched& fetched);
+  void on_aborted(size_t index, const wire::Aborted& aborted);
+
   // ending.cc
   boost::json::object on_request(const boost::json::object& request);
   void cancel(const std::string& why, const std::string& by, bool kill);
@@ -109,6 +118,8 @@ class Coordinator {
   std::vector<Node> nodes_;
   std::optional<plan::Plan> plan_;
   FirstFailure failures_;
+  // By channel and number: what each node has given so far.
+  std::map<std::pair<std::string, uint64_t>, std::vector<std::optional<std::string>>> fences_;
   std::optional<Cancel> cancel_;
   bool stopping_ = false, killing_ = false, finalizing_ = false, ended_ = false, verdict_due_ = false;
   bool start_sent_ = false;

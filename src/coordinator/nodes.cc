@@ -84,6 +84,12 @@ void Coordinator::on_frame(size_t index, const wire::Frame& frame) {
                                {"bytes", gap.bytes},
                                {"reason", gap.reason}}));
     });
+  if (type == "aborted")
+    return with.operator()<wire::Aborted>([&](const wire::Aborted& a) { on_aborted(index, a); });
+  if (type == "fence") return with.operator()<wire::Fence>([&](const wire::Fence& f) { on_fence(index, f); });
+  if (type == "fetch") return with.operator()<wire::Fetch>([&](const wire::Fetch& f) { on_fetch(index, f); });
+  if (type == "fetched")
+    return with.operator()<wire::Fetched>([&](const wire::Fetched& f) { on_fetched(f); });
   if (type == "lost")
     return with.operator()<wire::Lost>([&](const wire::Lost& lost) { node_lost(index, lost.reason); });
   if (type == "empty") {
@@ -159,6 +165,7 @@ void Coordinator::on_exited(size_t index, const wire::Exited& exited) {
       fail({rank, static_cast<int>(index), job_.allocation.nodes[index].host, exit.code, exit.signal,
             exit.oom, exit.at, 0, exit.tail, "", "", 0});
   }
+  check_fences();
   rank_count_changed();
 }
 

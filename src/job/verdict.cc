@@ -19,6 +19,9 @@ struct Hint {
 constexpr std::string_view kPort =
     "a fixed port is in use on that node, by another job or by a program left over (`ss -ltnp` names it); "
     "ports such as 29500 are shared by all jobs, the port in MASTER_PORT is held for this one: use that";
+constexpr std::string_view kNoPmix =
+    "Open MPI found no PMIx server, since no libpmix could be used: install one (libpmix2), name its file in "
+    "PHALANX_LIBPMIX, or start the program by its own mpirun (launch: head)";
 constexpr Hint kHints[] = {
     {"CUDA out of memory", "", 0, -1,
      "the GPU's memory was full: use a smaller batch, or fewer processes per GPU; `nvidia-smi` shows who "
@@ -57,6 +60,9 @@ constexpr Hint kHints[] = {
      "interface"},
     {"ncclRemoteError", "", 0, -1,
      "another rank ended or lost its network first: look at the logs of the other ranks"},
+    {"Unreachable in file ext3x_client", "", 0, -1, kNoPmix},
+    {"mpi_init:startup:internal-failure", "", 0, -1, kNoPmix},
+    {"PMIx_Init failed", "", 0, -1, kNoPmix},
     {"NCCL error", "", 0, -1, "run again with NCCL_DEBUG=INFO, which says what NCCL tried"},
     {"Connection reset by peer", "", 0, -1, "another rank ended first: look at the logs of the other ranks"},
     {"Permission denied", "", 0, 126,

@@ -16,6 +16,7 @@ constexpr auto kDrainPatience =
 }  // namespace
 
 void Supervisor::stop(const wire::Stop& message) {
+  stop_asked_ = true;
   if (message.kill) return kill_all();
   terminate(message.grace_ms);
 }

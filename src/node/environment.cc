@@ -31,6 +31,20 @@ NodeEnvironment::Block NodeEnvironment::for_rank(int local_rank) const {
   return block;
 }
 
+void NodeEnvironment::Block::add(std::vector<std::string> lines) {
+  // Strings of `own` must not move any more: they go into it all at once, in front of new pointers to them.
+  const size_t others = pointers.size() - own.size() - 1;
+  const std::vector<const char*> shared(pointers.begin() + static_cast<long>(own.size()),
+                                        pointers.begin() + static_cast<long>(own.size() + others));
+  for (std::string& line : lines) own.push_back(std::move(line));
+  pointers.clear();
+  const size_t first_added = own.size() - lines.size();
+  for (size_t i = 0; i < first_added; ++i) pointers.push_back(own[i].c_str());
+  pointers.insert(pointers.end(), shared.begin(), shared.end());
+  for (size_t i = first_added; i < own.size(); ++i) pointers.push_back(own[i].c_str());
+  pointers.push_back(nullptr);
+}
+
 const std::string* NodeEnvironment::find(const std::string& name) const {
   const auto found = shared_.find(name);
   return found == shared_.end() ? nullptr : &found->second;

@@ -19,6 +19,7 @@ class NodeEnvironment {
   struct Block {
     std::vector<std::string> own;       // of this rank
     std::vector<const char*> pointers;  // null-terminated; valid while the block and the NodeEnvironment live
+    void add(std::vector<std::string> lines);  // more of its own: behind the others, so those win
   };
   Block for_rank(int local_rank) const;
 

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/files.h"
@@ -52,7 +53,44 @@ void Supervisor::start(const wire::Start& message) {
   if (!plan) return send(wire::to_json(wire::Started{{}, plan.error().reason, 0, kRefused}));
   plan_ = std::move(*plan);
   alone_ = message.alone;
+  if (plan_->start == plan::Start::mpi) return prepare_mpi(message);
   send(wire::to_json(start_ranks(message)));
+}
+
+void Supervisor::prepare_mpi(const wire::Start& message) {
+  const NodeEnvironment environment(*plan_, config_.node, message.environment, message.directory);
+  const auto variable = [&](const char* name) {
+    const std::string* value = environment.find(name);
+    return value ? *value : std::string();
+  };
+  mpi::NodeMpiConfig config;
+  config.job = plan_->job;
+  config.node = config_.node;
+  for (const plan::NodePart& node : plan_->nodes)
+    config.nodes.push_back({node.name, node.first_rank(), node.ranks()});
+  config.offer = plan_->pmi;
+  config.path = variable("PATH");
+  config.library_path = variable("LD_LIBRARY_PATH");
+  if (const char* named = std::getenv("PHALANX_LIBPMIX")) config.libpmix = named;
+  mpi_ = std::make_unique<mpi::NodeMpi>(
+      loop_, std::move(config),
+      mpi::NodeMpi::Calls{
+          [this](const boost::json::object& told) { send(told); },
+          [this](int local_rank, int code, const std::string& text) { abort(local_rank, code, text); }});
+  mpi_->prepare([this, message] {
+    send(wire::to_json(stop_asked_ || orphaned_ || leaving_ ? wire::Started() : start_ranks(message)));
+  });
+}
+
+// A rank ends the job, whether or not it ends itself.
+void Supervisor::abort(int local_rank, int code, const std::string& text) {
+  wire::Aborted aborted{local_rank, code, text, {}};
+  const auto index = static_cast<size_t>(local_rank);
+  if (index < ranks_.size()) {
+    ranks_[index].log.drain_all();
+    aborted.tail = ranks_[index].log.last_lines();
+  }
+  send(wire::to_json(aborted));
 }
 
 // What every rank of the node shares, and the program they run: found once.
@@ -100,6 +138,17 @@ wire::Started Supervisor::start_ranks(const wire::Start& message) {
     ranks_.emplace_back().log = std::move(*log);
     NodeEnvironment::Block block = environment.for_rank(local_rank);
     process::Spawn rank = *spawn;
+    UniqueFd extra;
+    if (mpi_) {
+      auto opened = mpi_->open(local_rank);
+      if (!opened) {
+        not_started(started, local_rank, opened.error().reason, kRefused);
+        break;
+      }
+      block.add(std::move(opened->variables));
+      extra = std::move(opened->extra);
+      rank.extra = extra.get();
+    }
     rank.env = std::move(block.pointers);
     rank.own = std::move(block.own);
     rank.output = ranks_.back().log.writer();
@@ -148,6 +197,7 @@ void Supervisor::on_child() {
   wire::Exited exited;
   while (const auto ended = process::reap_one()) {
     if (ended->pid == copier_) copier_ended(*ended);
+    if (mpi_ && mpi_->child_ended(ended->pid)) continue;
     if (auto exit = exit_of(*ended)) exited.exits.push_back(std::move(*exit));
   }
   if (!exited.exits.empty()) send(wire::to_json(exited));
@@ -166,6 +216,9 @@ std::optional<wire::Exit> Supervisor::exit_of(const process::Ended& ended) {
   rank.log.drain_all();
   if (rank.log.ended()) rank.watch.cancel();
   report_gap(local_rank);
+  if (mpi_ && !failed(ended) && !rank.stopped)
+    if (const std::string complaint = mpi_->complaint_about(local_rank); !complaint.empty())
+      abort(local_rank, 1, complaint);
   if (failed(ended)) exit.tail = rank.log.last_lines();
   if (ended.signal == SIGKILL && !rank.stopped && oom_kills_ >= 0)
     exit.oom = oom_kills_of_machine() > oom_kills_;

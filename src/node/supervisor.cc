@@ -89,6 +89,9 @@ void Supervisor::on_frame(const wire::Frame& frame) {
   if (type == "ping") return on_ping();
   if (type == "leave") return leave();
   if (type == "prepare") return with<wire::Prepare>(*message, &Supervisor::prepare);
+  if (type == "fenced" && mpi_) return with_mpi<wire::Fenced>(*message, &mpi::NodeMpi::on_fenced);
+  if (type == "fetch" && mpi_) return with_mpi<wire::Fetch>(*message, &mpi::NodeMpi::on_fetch);
+  if (type == "fetched" && mpi_) return with_mpi<wire::Fetched>(*message, &mpi::NodeMpi::on_fetched);
   if (type == "start") return with<wire::Start>(*message, &Supervisor::start);
   if (type == "stop") return with<wire::Stop>(*message, &Supervisor::stop);
 }
@@ -98,6 +101,13 @@ void Supervisor::with(const boost::json::object& object, void (Supervisor::*hand
   const auto message = wire::read<Message>(object);
   if (!message) return coordinator_gone(message.error().reason);
   (this->*handle)(*message);
+}
+
+template <class Message>
+void Supervisor::with_mpi(const boost::json::object& object, void (mpi::NodeMpi::*handle)(const Message&)) {
+  const auto message = wire::read<Message>(object);
+  if (!message) return coordinator_gone(message.error().reason);
+  (*mpi_.*handle)(*message);
 }
 
 void Supervisor::on_ping() {

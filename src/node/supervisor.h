@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/unique_fd.h"
+#include "mpi/node_mpi.h"
 #include "node/environment.h"
 #include "node/node.h"
 #include "node/rank_log.h"
@@ -53,6 +54,8 @@ class Supervisor {
   void on_frame(const wire::Frame& frame);
   template <class Message>
   void with(const boost::json::object& object, void (Supervisor::*handle)(const Message&));
+  template <class Message>
+  void with_mpi(const boost::json::object& object, void (mpi::NodeMpi::*handle)(const Message&));
   void send(const boost::json::object& message);
   void hello();
   void heard();
@@ -63,11 +66,13 @@ class Supervisor {
 
   // ranks.cc: the processes
   void start(const wire::Start& message);
+  void prepare_mpi(const wire::Start& message);
   wire::Started start_ranks(const wire::Start& message);
   Result<process::Spawn> common_spawn(const NodeEnvironment& environment, const wire::Start& message,
                                       const cpu_set_t& cpus) const;
   void on_spawned(const process::Spawned& spawned, const std::string& program, int local_rank,
                   wire::Started& started);
+  void abort(int local_rank, int code, const std::string& text);
   void on_child();
   std::optional<wire::Exit> exit_of(const process::Ended& ended);
   void on_output(int local_rank);
@@ -89,6 +94,7 @@ class Supervisor {
   Loop loop_;
   std::unique_ptr<wire::Connection> link_;
   std::optional<plan::Plan> plan_;
+  std::unique_ptr<mpi::NodeMpi> mpi_;   // of an MPI job
   std::vector<Rank> ranks_;             // by local rank
   std::map<pid_t, int> local_rank_of_;  // of living ranks
   pid_t copier_ = -1;                   // makes the working directory
@@ -96,6 +102,7 @@ class Supervisor {
   uint64_t sequence_ = 0, acknowledged_ = 0;
   long long oom_kills_ = -1;  // of the machine, soon after the ranks had been started; -1: not known yet
   bool alone_ = false;        // no other node: when our ranks have ended, so has the job
+  bool stop_asked_ = false;   // what has not been started will not be
   bool orphaned_ = false;     // no coordinator any more
   bool leaving_ = false;      // killing and draining
   bool done_ = false;

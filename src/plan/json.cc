@@ -45,9 +45,8 @@ NodePart node_from(const json::object& object) {
 }
 
 Start start_from(const std::string& name, const std::string& kind) {
-  for (const Start start :
-       {Start::once, Start::pytorch_process, Start::pytorch_node, Start::node, Start::head})
-    if (kind == std::to_string(static_cast<int>(start)) && name == to_text(start)) return start;
+  for (const Starter* known : starters())
+    if (kind == std::to_string(static_cast<int>(known->start)) && name == known->name) return known->start;
   throw std::invalid_argument("start: " + name);
 }
 
@@ -65,6 +64,7 @@ json::object to_json(const Plan& plan) {
           {"defaults", json::value_from(plan.defaults)},
           {"common", json::value_from(plan.common)},
           {"user", json::value_from(plan.user)},
+          {"pmi", plan.pmi},
           {"hostfile", plan.hostfile},
           {"nodes", std::move(nodes)},
           {"notes", json::value_from(plan.notes)}};
@@ -81,6 +81,7 @@ Result<Plan> from_json(const json::object& object) try {
   plan.defaults = json::value_to<Env>(object.at("defaults"));
   plan.common = json::value_to<Env>(object.at("common"));
   plan.user = json::value_to<Env>(object.at("user"));
+  plan.pmi = json::value_to<std::string>(object.at("pmi"));
   plan.hostfile = json::value_to<std::string>(object.at("hostfile"));
   for (const json::value& node : object.at("nodes").as_array())
     plan.nodes.push_back(node_from(node.as_object()));

@@ -10,7 +10,7 @@ namespace phalanx::plan {
 
 namespace {
 
-constexpr const Starter* kStarters[] = {&kOnce, &kPytorchProcess, &kPytorchNode, &kNode, &kHead};
+constexpr const Starter* kStarters[] = {&kOnce, &kPytorchProcess, &kPytorchNode, &kMpi, &kNode, &kHead};
 
 // Azure ML's names for where a job's data is. AZUREML_EXPERIMENT_ID is left out on purpose: with it, and
 // without an MPI distribution, DeepSpeed's discovery takes the process for an MPI rank and fails.
@@ -36,8 +36,10 @@ Env phalanx_variables(const Allocation& allocation) {
 void set_addresses(const Allocation& allocation, Plan& plan) {
   const AllocatedNode& master = allocation.nodes.front();
   if (plan.start == Start::once || master.ports.size() < kPortsOfNode0) return;
-  plan.common["MASTER_ADDR"] = master.address;
-  plan.common["MASTER_PORT"] = std::to_string(master.ports[0]);
+  if (plan.start != Start::mpi) {
+    plan.common["MASTER_ADDR"] = master.address;
+    plan.common["MASTER_PORT"] = std::to_string(master.ports[0]);
+  }
   const bool ipv6 = master.address.find(':') != std::string::npos;
   plan.common["JAX_COORDINATOR_ADDRESS"] =
       (ipv6 ? "[" + master.address + "]" : master.address) + ":" + std::to_string(master.ports[1]);
@@ -61,6 +63,8 @@ Status set_command(const spec::JobSpec& spec, const Allocation& allocation, Plan
 
 const char* to_text(Start start) { return starter(start).name; }
 
+std::span<const Starter* const> starters() { return kStarters; }
+
 const Starter& starter(Start start) {
   for (const Starter* candidate : kStarters)
     if (candidate->start == start) return *candidate;
@@ -82,7 +86,7 @@ Result<Start> choose_start(const spec::JobSpec& spec) {
     case spec::Framework::pytorch:
       return distribution.process_count_per_instance ? Start::pytorch_process : Start::pytorch_node;
     case spec::Framework::mpi:
-      return Error{Code::invalid, "distribution type mpi is not done yet"};
+      return Start::mpi;
     case spec::Framework::tensorflow:
       return Error{Code::invalid, "distribution type tensorflow is not done yet"};
     case spec::Framework::ray:
@@ -97,6 +101,20 @@ void blocked_ranks(Plan& plan, int per_node) {
     node.groups = {RankGroup{"worker", EndPolicy::ends_job, plan.world, per_node}};
     plan.world += per_node;
   }
+}
+
+Status check_gpus(const spec::JobSpec& spec, const Allocation& allocation, int per_node) {
+  if (spec.oversubscribe) return Done{};
+  for (const AllocatedNode& node : allocation.nodes) {
+    if (node.gpus.empty() || per_node <= static_cast<int>(node.gpus.size())) continue;
+    const std::string gpus = std::to_string(node.gpus.size());
+    return Error{Code::invalid, std::to_string(per_node) + " processes on " + node.name + ", which has " +
+                                    gpus + (node.gpus.size() == 1 ? " GPU" : " GPUs") +
+                                    ": two processes would share one, and NCCL refuses that. Ask for " +
+                                    gpus +
+                                    " processes per node, or say --oversubscribe (oversubscribe: true)"};
+  }
+  return Done{};
 }
 
 void note_idle_gpus(const Allocation& allocation, int per_node, Plan& plan) {

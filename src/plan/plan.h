@@ -45,6 +45,7 @@ enum class Start {
   once,             // no distribution: one process, no rank variables
   pytorch_process,  // pytorch with a count: once per process
   pytorch_node,     // pytorch without: once per node, Azure ML's six variables
+  mpi,              // mpi: once per process, for MPI_Init without mpirun
   node,             // launch: node: once per node, for programs that start their own workers
   head,             // launch: head: once, on node 0
 };
@@ -76,6 +77,7 @@ struct Plan {
   Env defaults;                   // set only where neither the submitter nor the user has a value
   Env common;                     // the same for every process
   Env user;                       // environment_variables: wins over all of the above
+  std::string pmi;                // mpi: "pmix" or "pmi1" alone; "": both are offered
   std::string hostfile;           // text of the host file, for launch: head
   std::vector<NodePart> nodes;
   int world = 0;                   // processes in all

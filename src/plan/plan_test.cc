@@ -140,7 +140,7 @@ TEST(Plan, more_processes_than_gpus_are_refused_unless_oversubscribed) {
 
 TEST(Plan, other_frameworks_are_refused_by_name) {
   for (const auto& [framework, name] :
-       {std::pair(spec::Framework::mpi, "mpi"), {spec::Framework::tensorflow, "tensorflow"}}) {
+       {std::pair(spec::Framework::ray, "ray"), {spec::Framework::tensorflow, "tensorflow"}}) {
     const auto plan = make_plan(job(framework, 1), nodes(1));
     ASSERT_FALSE(plan);
     EXPECT_NE(plan.error().reason.find(name), std::string::npos);
@@ -182,6 +182,42 @@ TEST(Describe, hides_what_looks_like_a_secret) {
   ASSERT_TRUE(plan);
   EXPECT_EQ(describe(*plan).find("abc123"), std::string::npos);
   EXPECT_NE(describe(*plan).find("WANDB_API_KEY=***"), std::string::npos);
+}
+
+TEST(Plan, mpi_gives_what_azure_ml_gives_and_nothing_of_torch_s) {
+  const auto plan = make_plan(job(spec::Framework::mpi, 2), nodes(2));
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->world, 4);
+  const Env env = whole_env(*plan, 1, 1);
+  const Env expected{{"OMPI_COMM_WORLD_RANK", "3"},
+                     {"OMPI_COMM_WORLD_SIZE", "4"},
+                     {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+                     {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+                     {"OMPI_COMM_WORLD_NODE_RANK", "1"},
+                     {"AZ_BATCH_MASTER_NODE", "127.0.0.1:40001"},
+                     {"AZ_BATCHAI_MPI_MASTER_NODE", "127.0.0.1"}};
+  for (const auto& [name, value] : expected) EXPECT_EQ(env.at(name), value) << name;
+  for (const char* name : kRankVariables) EXPECT_EQ(env.count(name), 0u) << name;
+  EXPECT_EQ(env.count("MASTER_ADDR") + env.count("MASTER_PORT"), 0u);
+  EXPECT_EQ(env.count("AZUREML_EXPERIMENT_ID"), 1u);  // DeepSpeed's sign of an MPI job on Azure ML
+  EXPECT_EQ(plan->defaults.at("OMPI_MCA_btl_tcp_if_include"), "lo");
+}
+
+TEST(Plan, mpi_without_a_count_starts_one_process_per_node) {
+  const auto plan = make_plan(job(spec::Framework::mpi), nodes(3));
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->world, 3);
+  EXPECT_EQ(whole_env(*plan, 2, 0).at("OMPI_COMM_WORLD_RANK"), "2");
+  EXPECT_EQ(plan->defaults.count("OMP_NUM_THREADS"), 0u);  // it starts its own workers
+}
+
+TEST(Plan, the_mpi_master_has_exactly_one_colon) {
+  Allocation allocation = nodes(2);
+  for (AllocatedNode& node : allocation.nodes) node.address = "fd00::1";
+  const auto plan = make_plan(job(spec::Framework::mpi, 1), allocation);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(whole_env(*plan, 0, 0).at("AZ_BATCH_MASTER_NODE"), "laptop:40001");
+  EXPECT_EQ(plan->defaults.count("OMPI_MCA_btl_tcp_if_include"), 0u);  // not all on one machine
 }
 
 }  // namespace

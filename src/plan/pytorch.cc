@@ -37,20 +37,6 @@ Env process_variables(const Plan& plan, const NodePart& node, int node_index, in
   return env;
 }
 
-Status check_gpus(const spec::JobSpec& spec, const Allocation& allocation, int per_node) {
-  if (spec.oversubscribe) return Done{};
-  for (const AllocatedNode& node : allocation.nodes) {
-    if (node.gpus.empty() || per_node <= static_cast<int>(node.gpus.size())) continue;
-    const std::string gpus = std::to_string(node.gpus.size());
-    return Error{Code::invalid, std::to_string(per_node) + " processes on " + node.name + ", which has " +
-                                    gpus + (node.gpus.size() == 1 ? " GPU" : " GPUs") +
-                                    ": two processes would share one, and NCCL refuses that. Ask for " +
-                                    gpus +
-                                    " processes per node, or say --oversubscribe (oversubscribe: true)"};
-  }
-  return Done{};
-}
-
 }  // namespace
 
 const Starter kPytorchProcess{

@@ -1,6 +1,8 @@
 // start.h - the ways of starting a command, one file each, and their table. Inside `plan` only.
 #pragma once
 
+#include <span>
+
 #include "plan/plan.h"
 
 namespace phalanx::plan {
@@ -17,14 +19,19 @@ struct Starter {
 extern const Starter kOnce;            // once.cc
 extern const Starter kPytorchProcess;  // pytorch.cc
 extern const Starter kPytorchNode;
+extern const Starter kMpi;   // mpi.cc
 extern const Starter kNode;  // node.cc
 extern const Starter kHead;  // head.cc
 
+std::span<const Starter* const> starters();
 const Starter& starter(Start start);
 Result<Start> choose_start(const spec::JobSpec& spec);
 
 // One group of `per_node` workers on every node, ranks blocked by node.
 void blocked_ranks(Plan& plan, int per_node);
+
+// Two processes on one GPU: NCCL refuses that, and so do we, unless it is asked for.
+Status check_gpus(const spec::JobSpec& spec, const Allocation& allocation, int per_node);
 
 // "uses 1 of 4 GPUs of each node", when a node has GPUs that its processes will not use.
 void note_idle_gpus(const Allocation& allocation, int per_node, Plan& plan);

@@ -19,6 +19,7 @@ struct Child {
   const char* const* env = nullptr;
   const char* directory = nullptr;
   int input = -1, output = -1;
+  int extra = -1, extra_becomes = -1;
   const cpu_set_t* cpus = nullptr;
   int cgroup_procs = -1;
   int outer_proc = -1;

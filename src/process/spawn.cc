@@ -41,6 +41,8 @@ Child child_of(const Spawn& what, const std::vector<int>& ignored) {
   child.directory = what.directory;
   child.input = what.input;
   child.output = what.output;
+  child.extra = what.extra;
+  child.extra_becomes = kExtra;
   child.cpus = what.cpus;
   child.cgroup_procs = what.cgroup_procs;
   child.outer_proc = what.outer_proc;

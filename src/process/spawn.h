@@ -24,12 +24,15 @@ struct Spawn {
   std::vector<std::string> own;        // strings that `argv` and `env` point to and nobody else keeps
   const char* directory = nullptr;     // null: the caller's
   int input = -1, output = -1;         // stdin (-1: the caller's), and stdout with stderr (-1: the caller's)
+  int extra = -1;                      // becomes descriptor kExtra
   const cpu_set_t* cpus = nullptr;     // affinity; null: the caller's
   int cgroup_procs = -1;               // a cgroup.procs to enter first
   int outer_proc = -1;                 // a /proc of an outer PID namespace: fills Spawned::outer_pid
   bool die_with_parent = false;        // SIGKILL when the caller's thread ends
   const rlimit* open_files = nullptr;  // RLIMIT_NOFILE; null: the caller's
 };
+
+inline constexpr int kExtra = 3;
 
 struct Spawned {
   pid_t pid = -1;        // as the caller sees it
@@ -39,7 +42,7 @@ struct Spawned {
 };
 
 // A new process leads a process group of its own, has all signals at their defaults and unblocked, and no
-// descriptors of the caller but 0, 1 and 2 (all others are close-on-exec). errno of a failed clone is
+// descriptors of the caller but 0, 1, 2 and kExtra (all others are close-on-exec). errno of a failed clone is
 // returned in `error` with pid -1.
 Spawned spawn(Spawn what);
 

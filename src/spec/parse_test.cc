@@ -254,11 +254,11 @@ TEST(Check, LocalPaths) {
 
 TEST(Unsupported, BlockingAndNotices) {
   JobSpec spec = spec_of(kBase +
-                         "distribution: {type: mpi}\ninputs: {d: {path: 'wasbs://x/y'}}\nservices: {s: "
+                         "distribution: {type: ray}\ninputs: {d: {path: 'wasbs://x/y'}}\nservices: {s: "
                          "{type: ssh}}\nidentity: {type: aml_token}\n");
   Unsupported got = unsupported(spec);
   ASSERT_EQ(got.blocking.size(), 2u);
-  EXPECT_EQ(got.blocking[0].find("distribution type mpi is not done yet"), 0u);
+  EXPECT_EQ(got.blocking[0].find("distribution type ray is not done yet"), 0u);
   ASSERT_EQ(got.notices.size(), 1u);
   EXPECT_EQ(got.notices[0].find("services are not started"), 0u);
   got = unsupported(spec_of(kBase));

@@ -79,8 +79,10 @@ std::vector<Field> Reader::framework_fields(const std::string& type) {
   const auto kept = [&](const std::string& key) {
     return ray_field(key, fields_.text("distribution." + key, unused_text_), into);
   };
-  if (type == "pytorch" || type == "mpi" || type.empty())
-    return {count("process_count_per_instance", 1, into.process_count_per_instance)};
+  const Field processes = count("process_count_per_instance", 1, into.process_count_per_instance);
+  if (type == "mpi")
+    return {processes, {"pmi", fields_.choice("distribution.pmi", {"pmix", "pmi1"}, into.pmi), true}};
+  if (type == "pytorch" || type.empty()) return {processes};
   if (type == "tensorflow")
     return {count("worker_count", 1, into.worker_count),
             count("parameter_server_count", 0, into.parameter_server_count)};

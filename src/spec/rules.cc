@@ -60,6 +60,39 @@ void check_workers(const JobSpec& spec, const Places& places, Report& report) {
             " nodes, so some would stand idle; raise worker_count or lower resources.instance_count");
 }
 
+// The programs that a command begins with: its first word, and those after ; & | ( and line ends.
+std::vector<std::string> programs_of(const JobSpec& spec) {
+  std::vector<std::string> programs;
+  const auto add = [&](std::string_view word) {
+    programs.emplace_back(word.substr(word.rfind('/') == word.npos ? 0 : word.rfind('/') + 1));
+  };
+  if (!spec.argv.empty()) add(spec.argv.front());
+  const std::string_view command = spec.command;
+  for (size_t at = 0; at < command.size();) {
+    const size_t begin = command.find_first_not_of(" \t\r\n;&|(", at);
+    if (begin == command.npos) break;
+    add(command.substr(begin, command.find_first_of(" \t\r\n;&|()", begin) - begin));
+    at = command.find_first_of("\n;&|(", begin);
+    if (at == command.npos) break;
+  }
+  return programs;
+}
+
+// An MPI job starts the processes itself; a launcher in each of them would start them all again.
+void check_launcher(const JobSpec& spec, const Places& places, Report& report) {
+  const Distribution& d = spec.distribution;
+  if (d.framework != Framework::mpi || d.launch != Launch::process || spec.command.size() > kMaxCommand)
+    return;
+  constexpr std::string_view kLaunchers[] = {"mpirun",  "mpiexec",   "orterun",
+                                             "prterun", "deepspeed", "horovodrun"};
+  for (const std::string& program : programs_of(spec))
+    if (std::find(std::begin(kLaunchers), std::end(kLaunchers), program) != std::end(kLaunchers))
+      return report.error(place_of(places, "command"),
+                          "the command starts " + program +
+                              ", and type: mpi starts it once per process; leave " + program +
+                              " out, or say launch: head, which starts the command once, on the first node");
+}
+
 bool is_identity(const std::string& name) {
   constexpr const char* kNames[] = {
       "RANK",       "LOCAL_RANK",       "NODE_RANK",  "WORLD_SIZE",      "LOCAL_WORLD_SIZE",
@@ -146,6 +179,7 @@ void check_rules(const JobSpec& spec, const Places& places, Report& report) {
   check_nodes(spec, places, report);
   check_launch(spec, places, report);
   check_workers(spec, places, report);
+  check_launcher(spec, places, report);
   check_identity(spec, places, report);
   check_command(spec, places, report);
 }

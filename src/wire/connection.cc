@@ -72,6 +72,10 @@ bool Connection::read_some() {
   }
 }
 
+void Connection::read_now() {
+  if (!closed()) read_some();
+}
+
 void Connection::close(const std::string& why) {
   watch_.cancel();
   socket_.reset();

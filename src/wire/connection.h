@@ -26,6 +26,8 @@ class Connection {
   Connection(Loop& loop, UniqueFd socket, OnFrame on_frame, OnClose on_close);
 
   void send(const Frame& frame);
+  // What has come by now, without waiting for the loop to say so.
+  void read_now();
   bool closed() const { return !socket_; }
   // Sends what still waits, then closes, without a callback. Waits for the peer for at most `patience_ms`.
   void finish(int patience_ms);

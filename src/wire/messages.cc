@@ -89,6 +89,28 @@ template <>
 Lost take(const json::object& o) {
   return {get<std::string>(o, "reason")};
 }
+template <>
+Aborted take(const json::object& o) {
+  return {get<int>(o, "local_rank"), get<int>(o, "code"), get<std::string>(o, "text"),
+          get<std::vector<std::string>>(o, "tail")};
+}
+template <>
+Fence take(const json::object& o) {
+  return {get<std::string>(o, "channel"), get<uint64_t>(o, "number"), get<std::string>(o, "data")};
+}
+template <>
+Fenced take(const json::object& o) {
+  return {get<std::string>(o, "channel"), get<uint64_t>(o, "number"),
+          get<std::vector<std::string>>(o, "data")};
+}
+template <>
+Fetch take(const json::object& o) {
+  return {get<uint64_t>(o, "id"), get<int>(o, "node"), get<int>(o, "rank")};
+}
+template <>
+Fetched take(const json::object& o) {
+  return {get<uint64_t>(o, "id"), get<int>(o, "node"), get<int>(o, "status"), get<std::string>(o, "data")};
+}
 
 }  // namespace
 
@@ -130,6 +152,26 @@ json::object to_json(const Gap& m) {
           {"reason", m.reason}};
 }
 json::object to_json(const Lost& m) { return {{"type", "lost"}, {"reason", m.reason}}; }
+json::object to_json(const Aborted& m) {
+  return {{"type", "aborted"},
+          {"local_rank", m.local_rank},
+          {"code", m.code},
+          {"text", m.text},
+          {"tail", json::value_from(m.tail)}};
+}
+json::object to_json(const Fence& m) {
+  return {{"type", "fence"}, {"channel", m.channel}, {"number", m.number}, {"data", m.data}};
+}
+json::object to_json(const Fenced& m) {
+  return {
+      {"type", "fenced"}, {"channel", m.channel}, {"number", m.number}, {"data", json::value_from(m.data)}};
+}
+json::object to_json(const Fetch& m) {
+  return {{"type", "fetch"}, {"id", m.id}, {"node", m.node}, {"rank", m.rank}};
+}
+json::object to_json(const Fetched& m) {
+  return {{"type", "fetched"}, {"id", m.id}, {"node", m.node}, {"status", m.status}, {"data", m.data}};
+}
 json::object simple(const char* type) { return {{"type", type}}; }
 
 Result<json::object> parse(const std::string& body) {
@@ -160,5 +202,10 @@ template Result<Exited> read(const json::object&);
 template Result<Stop> read(const json::object&);
 template Result<Gap> read(const json::object&);
 template Result<Lost> read(const json::object&);
+template Result<Aborted> read(const json::object&);
+template Result<Fence> read(const json::object&);
+template Result<Fenced> read(const json::object&);
+template Result<Fetch> read(const json::object&);
+template Result<Fetched> read(const json::object&);
 
 }  // namespace phalanx::wire

@@ -9,6 +9,10 @@
 //   pong      answer to ping
 //   empty     no process of the attempt is left here
 //   lost      from the guard: its supervisor is gone
+//   aborted   a rank ends the job: MPI_Abort, or it left the others in the lurch
+//   fence     what its ranks have for all others        fenced    what the ranks of every node have
+//   fetch     wants what one rank elsewhere has         fetch     another node wants what your rank has
+//   fetched   here it is                                fetched   here it is
 #pragma once
 
 #include <boost/json.hpp>
@@ -70,6 +74,33 @@ struct Gap {
 struct Lost {
   std::string reason;
 };
+struct Aborted {
+  int local_rank = 0, code = 1;
+  std::string text;
+  std::vector<std::string> tail;  // last lines of its log
+};
+// Data is any bytes. `channel` keeps the collectives of PMIx and PMI-1 apart; `number` counts each from 0.
+struct Fence {
+  std::string channel;
+  uint64_t number = 0;
+  std::string data;
+};
+struct Fenced {
+  std::string channel;
+  uint64_t number = 0;
+  std::vector<std::string> data;  // by node
+};
+struct Fetch {
+  uint64_t id = 0;  // of the asking node
+  int node = -1;    // that asks; the coordinator fills it in
+  int rank = 0;
+};
+struct Fetched {
+  uint64_t id = 0;
+  int node = -1;   // that had asked
+  int status = 0;  // of PMIx
+  std::string data;
+};
 
 boost::json::object to_json(const Hello& message);
 boost::json::object to_json(const Prepare& message);
@@ -80,6 +111,11 @@ boost::json::object to_json(const Exited& message);
 boost::json::object to_json(const Stop& message);
 boost::json::object to_json(const Gap& message);
 boost::json::object to_json(const Lost& message);
+boost::json::object to_json(const Aborted& message);
+boost::json::object to_json(const Fence& message);
+boost::json::object to_json(const Fenced& message);
+boost::json::object to_json(const Fetch& message);
+boost::json::object to_json(const Fetched& message);
 boost::json::object simple(const char* type);  // ping, pong, leave, empty
 
 // The object of a control frame's body; it has a "type". Errors, never exceptions, on anything else.

@@ -133,6 +133,9 @@ Status Coordinator::make_plan() {
 
 void Coordinator::send_start() {
   start_sent_ = true;
+  for (const plan::NodePart& node : plan_->nodes)
+    for (const plan::RankGroup& group : node.groups)
+      if (group.end == plan::EndPolicy::ends_job) workers_left_ += group.count;
   record(event("starting", {{"world", plan_->world}}));
   wire::Start start;
   start.plan = plan::to_json(*plan_);

@@ -123,6 +123,7 @@ class Coordinator {
   std::optional<Cancel> cancel_;
   bool stopping_ = false, killing_ = false, finalizing_ = false, ended_ = false, verdict_due_ = false;
   bool start_sent_ = false;
+  int workers_left_ = 0;  // ranks whose end is the job's; the others are ended when it is 0
   double submitted_at_ = 0;
   Loop::Timer heartbeat_, verdict_, timeout_, gone_deadline_;
 };

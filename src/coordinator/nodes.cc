@@ -160,12 +160,17 @@ void Coordinator::on_exited(size_t index, const wire::Exited& exited) {
     if (exit.code) data["code"] = *exit.code;
     if (exit.signal) data["signal"] = *exit.signal;
     record(event("rank_exited", std::move(data)));
+    const plan::RankGroup* group = plan_->group_of(rank);
+    if (group && group->end == plan::EndPolicy::ends_job) --workers_left_;
     const bool failed = exit.signal || exit.code.value_or(0) != 0;
     if (failed && !exit.stopped)
       fail({rank, static_cast<int>(index), job_.allocation.nodes[index].host, exit.code, exit.signal,
             exit.oom, exit.at, 0, exit.tail, "", "", 0});
   }
   check_fences();
+  const bool some_run =
+      std::any_of(nodes_.begin(), nodes_.end(), [](const Node& n) { return n.running > 0; });
+  if (workers_left_ == 0 && some_run && !stopping_) stop_ranks("the workers are done", false);
   rank_count_changed();
 }
 

@@ -65,6 +65,7 @@ json::object to_json(const Plan& plan) {
           {"common", json::value_from(plan.common)},
           {"user", json::value_from(plan.user)},
           {"pmi", plan.pmi},
+          {"cluster", plan.cluster},
           {"hostfile", plan.hostfile},
           {"nodes", std::move(nodes)},
           {"notes", json::value_from(plan.notes)}};
@@ -82,6 +83,7 @@ Result<Plan> from_json(const json::object& object) try {
   plan.common = json::value_to<Env>(object.at("common"));
   plan.user = json::value_to<Env>(object.at("user"));
   plan.pmi = json::value_to<std::string>(object.at("pmi"));
+  plan.cluster = json::value_to<std::string>(object.at("cluster"));
   plan.hostfile = json::value_to<std::string>(object.at("hostfile"));
   for (const json::value& node : object.at("nodes").as_array())
     plan.nodes.push_back(node_from(node.as_object()));

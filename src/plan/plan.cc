@@ -10,7 +10,8 @@ namespace phalanx::plan {
 
 namespace {
 
-constexpr const Starter* kStarters[] = {&kOnce, &kPytorchProcess, &kPytorchNode, &kMpi, &kNode, &kHead};
+constexpr const Starter* kStarters[] = {&kOnce, &kPytorchProcess, &kPytorchNode, &kTensorflow,
+                                        &kMpi,  &kNode,           &kHead};
 
 // Azure ML's names for where a job's data is. AZUREML_EXPERIMENT_ID is left out on purpose: with it, and
 // without an MPI distribution, DeepSpeed's discovery takes the process for an MPI rank and fails.
@@ -36,7 +37,7 @@ Env phalanx_variables(const Allocation& allocation) {
 void set_addresses(const Allocation& allocation, Plan& plan) {
   const AllocatedNode& master = allocation.nodes.front();
   if (plan.start == Start::once || master.ports.size() < kPortsOfNode0) return;
-  if (plan.start != Start::mpi) {
+  if (plan.start != Start::mpi && plan.start != Start::tensorflow) {
     plan.common["MASTER_ADDR"] = master.address;
     plan.common["MASTER_PORT"] = std::to_string(master.ports[0]);
   }
@@ -88,7 +89,7 @@ Result<Start> choose_start(const spec::JobSpec& spec) {
     case spec::Framework::mpi:
       return Start::mpi;
     case spec::Framework::tensorflow:
-      return Error{Code::invalid, "distribution type tensorflow is not done yet"};
+      return Start::tensorflow;
     case spec::Framework::ray:
       return Error{Code::invalid, "distribution type ray is not done yet"};
   }
@@ -140,6 +141,13 @@ int Plan::node_of(int rank) const {
   return -1;
 }
 
+const RankGroup* Plan::group_of(int rank) const {
+  for (const NodePart& node : nodes)
+    for (const RankGroup& group : node.groups)
+      if (rank >= group.first_rank && rank < group.first_rank + group.count) return &group;
+  return nullptr;
+}
+
 Result<Plan> make_plan(const spec::JobSpec& spec, const Allocation& allocation) {
   CHECK(!allocation.nodes.empty());
   Plan plan;
@@ -156,6 +164,11 @@ Result<Plan> make_plan(const spec::JobSpec& spec, const Allocation& allocation) 
   TRY(starter(plan.start).lay_out(spec, allocation, plan));
   set_addresses(allocation, plan);
   return plan;
+}
+
+size_t ports_of_node(const Plan& plan, size_t node) {
+  const size_t tasks = plan.start == Start::tensorflow ? static_cast<size_t>(plan.nodes.at(node).ranks()) : 0;
+  return (node == 0 ? kPortsOfNode0 : 0) + tasks;
 }
 
 Env node_env(const Plan& plan, int node) {

@@ -26,9 +26,9 @@ struct AllocatedNode {
   std::vector<int> cpus;          // ids of the CPUs that are the node's share; empty: not shared out
   int cpu_count = 1;              // how many CPUs a process of this node may use
   std::vector<std::string> gpus;  // as CUDA_VISIBLE_DEVICES names them
-  std::vector<uint16_t> ports;    // held for the job; node 0 holds kPortsOfNode0, the others none
+  std::vector<uint16_t> ports;    // held for the job; as many as ports_of_node() says
 };
-inline constexpr int kPortsOfNode0 = 2;  // MASTER_PORT, and JAX's coordinator
+inline constexpr size_t kPortsOfNode0 = 2;  // the first: MASTER_PORT, and JAX's coordinator
 
 struct Allocation {
   std::string job;                             // its name
@@ -45,6 +45,7 @@ enum class Start {
   once,             // no distribution: one process, no rank variables
   pytorch_process,  // pytorch with a count: once per process
   pytorch_node,     // pytorch without: once per node, Azure ML's six variables
+  tensorflow,       // tensorflow: once per task, with TF_CONFIG
   mpi,              // mpi: once per process, for MPI_Init without mpirun
   node,             // launch: node: once per node, for programs that start their own workers
   head,             // launch: head: once, on node 0
@@ -78,16 +79,22 @@ struct Plan {
   Env common;                     // the same for every process
   Env user;                       // environment_variables: wins over all of the above
   std::string pmi;                // mpi: "pmix" or "pmi1" alone; "": both are offered
+  std::string cluster;            // tensorflow: the "cluster" of TF_CONFIG
   std::string hostfile;           // text of the host file, for launch: head
   std::vector<NodePart> nodes;
   int world = 0;                   // processes in all
   std::vector<std::string> notes;  // worth a line to the user before it starts
 
-  int node_of(int rank) const;  // -1: no such rank
+  int node_of(int rank) const;                // -1: no such rank
+  const RankGroup* group_of(int rank) const;  // null: no such rank
 };
 
 // Code::invalid when the spec cannot run on this allocation (the message says why and the cure).
 Result<Plan> make_plan(const spec::JobSpec& spec, const Allocation& allocation);
+
+// How many ports must be held on a node of this plan: kPortsOfNode0 on node 0, then one for each task that
+// TF_CONFIG gives an address.
+size_t ports_of_node(const Plan& plan, size_t node);
 
 // What the plan adds to the environment of every process of one node, and of one process beyond that.
 Env node_env(const Plan& plan, int node);

@@ -19,9 +19,10 @@ struct Starter {
 extern const Starter kOnce;            // once.cc
 extern const Starter kPytorchProcess;  // pytorch.cc
 extern const Starter kPytorchNode;
-extern const Starter kMpi;   // mpi.cc
-extern const Starter kNode;  // node.cc
-extern const Starter kHead;  // head.cc
+extern const Starter kTensorflow;  // tensorflow.cc
+extern const Starter kMpi;         // mpi.cc
+extern const Starter kNode;        // node.cc
+extern const Starter kHead;        // head.cc
 
 std::span<const Starter* const> starters();
 const Starter& starter(Start start);

@@ -188,6 +188,7 @@ void distribution_fields(Archive& a, Distribution& d) {
   a.field("process_count_per_instance", d.process_count_per_instance);
   a.field("worker_count", d.worker_count);
   a.field("parameter_server_count", d.parameter_server_count);
+  a.field("chief", d.chief);
   a.field("pmi", d.pmi);
   a.field("ray", d.ray);
 }

@@ -26,6 +26,7 @@ struct Distribution {
   std::optional<int> process_count_per_instance;  // >= 1; pytorch and mpi
   std::optional<int> worker_count;                // >= 1; tensorflow
   std::optional<int> parameter_server_count;      // >= 0; tensorflow
+  bool chief = false;                             // tensorflow: the first worker is called chief
   std::string pmi;                                // mpi: "pmix" or "pmi1"; empty: whichever the program wants
   boost::json::object ray;                        // ray's own keys, kept as given
 };

@@ -85,7 +85,8 @@ std::vector<Field> Reader::framework_fields(const std::string& type) {
   if (type == "pytorch" || type.empty()) return {processes};
   if (type == "tensorflow")
     return {count("worker_count", 1, into.worker_count),
-            count("parameter_server_count", 0, into.parameter_server_count)};
+            count("parameter_server_count", 0, into.parameter_server_count),
+            {"chief", fields_.boolean("distribution.chief", into.chief), true}};
   if (type != "ray") return {};
   const auto dashboard = fields_.boolean("distribution.include_dashboard", unused_flag_);
   return {kept_count("port"),

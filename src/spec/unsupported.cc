@@ -12,8 +12,6 @@ void check_framework(const JobSpec& spec, Unsupported& out) {
   const auto block = [&](const std::string& name, const std::string& cure) {
     out.blocking.push_back("distribution type " + name + " is not done yet; " + cure);
   };
-  if (f == Framework::tensorflow)
-    block("tensorflow", "use launch: node and set TF_CONFIG in the command from NODE_RANK");
   if (f == Framework::ray)
     block("ray", "use launch: node and start ray in the command, with MASTER_ADDR as the head");
 }

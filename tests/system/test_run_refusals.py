@@ -84,7 +84,6 @@ def test_every_mistake_is_shown_at_once(phalanx: Phalanx, case: str) -> None:
 @pytest.mark.parametrize(
     "distribution",
     [
-        "{type: tensorflow, worker_count: 2}",
         "{type: ray}",
     ],
 )

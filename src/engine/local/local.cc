@@ -92,11 +92,11 @@ LocalPlan local_plan(const Submission& submission, const Prospect& prospect, con
     config.address = nodes[i].address;
     config.system_log = layout.system_logs() + "/node_" + std::to_string(i) + ".log";
     local.nodes.push_back(std::move(config));
+    local.ports.push_back(plan::ports_of_node(prospect.plan, i));
   }
   const bool inside = std::getenv("PHALANX_JOB") != nullptr;  // the job around us holds the slots
   if (!submission.spec.oversubscribe && !inside)
     local.slots = slots_for(submission.spec, prospect.plan, prospect.machine);
-  local.ports_of_node_0 = plan::kPortsOfNode0;
   local.gpus = prospect.machine.gpus;
   local.gpus_per_node = gpus_per_node(submission.spec, nodes);
   return local;

@@ -72,13 +72,14 @@ void LocalNodes::start_nodes() {
   std::vector<int> keep;
   for (const UniqueFd& lock : slots_.locks) keep.push_back(lock.get());
   if (queue_) keep.push_back(queue_->ticket_fd());
-  for (int i = 0; i < plan_.ports_of_node_0; ++i) {
-    auto held = machine::hold_port();
-    if (!held) return deliver(std::move(held).error());
-    plan_.nodes.front().ports.push_back(held->number);
-    keep.push_back(held->holder.get());
-    ports_.push_back(std::move(*held));
-  }
+  for (size_t node = 0; node < plan_.nodes.size(); ++node)
+    for (size_t i = 0; i < plan_.ports.at(node); ++i) {
+      auto held = machine::hold_port();
+      if (!held) return deliver(std::move(held).error());
+      plan_.nodes[node].ports.push_back(held->number);
+      keep.push_back(held->holder.get());
+      ports_.push_back(std::move(*held));
+    }
   std::vector<coordinator::NodeLink> links;
   for (size_t i = 0; i < plan_.nodes.size(); ++i) {
     auto started = node::start_node(plan_.nodes[i], keep);

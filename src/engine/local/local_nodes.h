@@ -13,7 +13,7 @@ namespace phalanx::engine::local {
 
 struct LocalPlan {
   std::vector<node::NodeConfig> nodes;
-  int ports_of_node_0 = 0;
+  std::vector<size_t> ports;                  // that are held for each node
   std::optional<machine::SlotRequest> slots;  // nothing: takes none (oversubscribed, or inside another job)
   std::vector<std::string> gpus;              // names of the machine's GPUs, by slot
   int gpus_per_node = 0;

@@ -263,6 +263,14 @@ TEST(Plan, a_parameter_server_shares_a_node_with_a_worker_and_ends_with_the_work
             std::string::npos);
 }
 
+TEST(Plan, with_servers_and_a_chief_the_chief_alone_ends_the_job) {
+  const auto plan = with_ports(tensorflow(3, 1, true), nodes(2));
+  ASSERT_TRUE(plan);
+  for (int rank = 0; rank < plan->world; ++rank)
+    EXPECT_EQ(plan->group_of(rank)->end == EndPolicy::ends_job, plan->group_of(rank)->role == "chief")
+        << rank;
+}
+
 TEST(Plan, the_first_worker_is_chief_where_the_program_wants_one) {
   const auto plan = with_ports(tensorflow(3, 0, true), nodes(2));
   ASSERT_TRUE(plan);

@@ -1,6 +1,7 @@
 // distribution: tensorflow. Contract: TF_CONFIG as Azure ML and TensorFlow document it: every task's address
 // by role, and which task this process is. Workers are dealt out to the nodes in blocks, parameter servers go
-// round the nodes; a server has no end of its own and is ended when the workers are done.
+// round the nodes. A server has no end of its own and is ended when the workers are done; with a chief and
+// servers (ParameterServerStrategy) the workers are servers as well, and the chief's end is the job's.
 #include <algorithm>
 
 #include "plan/start.h"
@@ -41,7 +42,8 @@ void lay_out_roles(const Counts& counts, Plan& plan) {
       add("chief", EndPolicy::ends_job, 1);
       --workers;
     }
-    add("worker", EndPolicy::ends_job, workers);
+    const bool serve = counts.chief && counts.servers > 0;
+    add("worker", serve ? EndPolicy::ended_with_workers : EndPolicy::ends_job, workers);
     add("ps", EndPolicy::ended_with_workers, share_of(counts.servers, i, plan.nodes.size()));
   }
 }

@@ -105,7 +105,6 @@ void Loop::fire_timers() {
 }
 
 void Loop::run() {
-  stopped_ = false;
   epoll_event events[64];
   while (!stopped_) {
     const int count = ::epoll_wait(epoll_.get(), events, 64, timeout_ms());
@@ -121,6 +120,7 @@ void Loop::run() {
     }
     fire_timers();
   }
+  stopped_ = false;
 }
 
 void Loop::stop() { stopped_ = true; }

@@ -69,7 +69,7 @@ class Loop {
   // process::spawn.
   Watch on_signals(const std::vector<int>& signals, std::function<void(int signal)> call);
 
-  void run();  // until stop()
+  void run();  // until stop(), which may have been called before
   void stop();
   static Clock::time_point now() { return Clock::now(); }
 

@@ -33,6 +33,14 @@ TEST(Loop, timers_fire_in_order_and_not_when_cancelled) {
   EXPECT_EQ(order, "ab");
 }
 
+TEST(Loop, a_stop_before_the_run_is_not_forgotten) {
+  Loop loop;
+  loop.stop();
+  loop.run();  // would wait for ever
+  const auto end = loop.after(std::chrono::milliseconds(1), [&] { loop.stop(); });
+  loop.run();
+}
+
 TEST(Loop, a_callback_may_cancel_itself_and_others) {
   Loop loop;
   Pipe first, second;

@@ -62,6 +62,7 @@ class Coordinator {
     Loop::Clock::time_point heard;
     int running = 0;       // ranks alive
     Loop::Timer unlinked;  // its supervisor's connection has ended, and the guard has not said why yet
+    bool link_closed = false, guard_closed = false;  // both: nothing of it lives
     bool ready = false, prepared = false, started = false, empty = false, lost = false, gone = false;
   };
   struct Cancel {

@@ -16,7 +16,9 @@ void Coordinator::connect(size_t index, NodeLink link) {
   node.link = std::make_unique<wire::Connection>(
       loop_, std::move(link.link), [this, index](const wire::Frame& frame) { on_frame(index, frame); },
       [this, index](const std::string&) {
-        if (nodes_[index].empty) return;
+        nodes_[index].link_closed = true;
+        if (nodes_[index].guard_closed) node_gone(index);
+        if (nodes_[index].empty || nodes_[index].gone) return;
         // The guard knows more: whether it was killed, and by what. Its word comes a moment later.
         nodes_[index].unlinked = loop_.after(job_.timing.verdict_delay,
                                              [this, index] { node_lost(index, "its supervisor ended"); });
@@ -29,8 +31,9 @@ void Coordinator::connect(size_t index, NodeLink link) {
         node_lost(index, lost ? lost->reason : lost.error().reason);
       },
       [this, index](const std::string&) {
+        nodes_[index].guard_closed = true;
         if (!nodes_[index].empty) node_lost(index, "its guard ended");
-        node_gone(index);
+        if (nodes_[index].link_closed) node_gone(index);
       });
   if (job_.directory.empty())
     send(node, wire::to_json(wire::Prepare{job_.has_code ? job_.layout.code() : "",

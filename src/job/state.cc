@@ -128,7 +128,7 @@ void on_node_ready(JobView& view, const Event& event) {
 // Killed without a witness: how they ended is not known.
 void end_unseen(JobView& view, int node, double at) {
   for (RankView& rank : view.ranks) {
-    if (rank.phase == RankView::Phase::ended || (node >= 0 && rank.node != node)) continue;
+    if (rank.phase != RankView::Phase::running || (node >= 0 && rank.node != node)) continue;
     rank.phase = RankView::Phase::ended;
     rank.ended = at;
     rank.stopped = true;
@@ -157,6 +157,8 @@ void on_ranks_started(JobView& view, const Event& event) {
     rank->started = event.time;
     if (rank->phase == RankView::Phase::waiting) rank->phase = RankView::Phase::running;
   }
+  const NodeView* node = numbered(view.nodes, &NodeView::node, int_of(event.data, "node", -1));
+  if (node != nullptr && node->lost) end_unseen(view, node->node, event.time);  // its last words came late
 }
 
 void on_rank_exited(JobView& view, const Event& event) {
@@ -192,6 +194,7 @@ void on_ended(JobView& view, const Event& event) {
                                      : State::failed;
   view.ended = event.time;
   view.exit_code = int_of(event.data, "exit_code", view.state == State::completed ? 0 : 1);
+  end_unseen(view, -1, event.time);
   const auto* verdict = event.data.if_contains("verdict");
   if (verdict != nullptr && verdict->is_object()) view.verdict = verdict_from_json(verdict->get_object());
 }

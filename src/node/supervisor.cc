@@ -81,6 +81,7 @@ void Supervisor::heard() {
 
 void Supervisor::on_frame(const wire::Frame& frame) {
   heard();
+  if (done_ || leaving_) return;                // it may have ended us
   if (frame.sequence <= acknowledged_) return;  // told twice
   acknowledged_ = frame.sequence;
   const auto message = wire::parse(frame.body);

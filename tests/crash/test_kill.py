@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 from contextlib import ExitStack
 
 import pytest
@@ -167,3 +168,34 @@ def test_a_job_of_run_goes_on_without_its_command_line(phalanx: Phalanx) -> None
         (phalanx.folder / "go").touch()
         assert job.ended()["state"] == "Completed"
         assert job.log() == b"went on\n"
+
+
+@every_mode
+def test_a_guard_as_soon_as_it_has_a_supervisor(phalanx: Phalanx, mode: str) -> None:
+    """Its supervisor hears of the death before it has begun to listen, and must end all the same."""
+    if refused(phalanx, mode):
+        pytest.skip(f"{mode} is refused here")
+    for round_number in range(6):
+        name = f"early-{round_number}"
+        command = phalanx.start(
+            "launch", "--name", name, "--isolation", mode, "-N", "2", "--", "sleep", str(HARD_TIMEOUT)
+        )
+        guard = eventually(lambda: guards_with_a_child(phalanx, command.pid))[0]
+        kill(guard)
+        assert command.wait(HARD_TIMEOUT) == 125
+        assert Job(phalanx, name).show()["state"] == "Failed"
+        eventually(lambda: not phalanx.living())
+        shown = Job(phalanx, name).show()
+        assert all(rank["state"] != "running" for rank in shown["ranks"]), shown["ranks"]
+
+
+def children(pid: int) -> list[int]:
+    try:
+        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def guards_with_a_child(phalanx: Phalanx, command: int) -> list[int]:
+    """command line -> coordinator -> guard -> supervisor"""
+    return [g for c in children(command) for g in children(c) if children(g)]

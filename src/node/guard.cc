@@ -104,6 +104,11 @@ Result<pid_t> Guard::fork_supervisor(process::Mode mode, int supervisor_end) {
     parts.note = note;
     parts.guard_pid = guard_pid;
     parts.open_files = open_files_;
+    // Nodes of one machine have one host name, and each its own process numbers: torch's rendezvous and
+    // others take processes of the same host and number for the same.
+    constexpr int kApart = 1000, kMost = 30;
+    if (mode == process::Mode::pid_namespace || mode == process::Mode::user_namespace)
+      process::number_processes_from(2 + config_.node % kMost * kApart);
     return run_supervisor(config_, std::move(parts));
   });
   if (!pid) cgroup_.reset();

@@ -105,15 +105,9 @@ UNSEEN void execute(Child& child) {
   fails(child, ended, "execve");
   if (ended != -ENOEXEC) return;
   // A script without "#!": what execvp does.
-  const char* words[256];
-  words[0] = "/bin/sh";
-  words[1] = child.program;
-  size_t n = 2;
-  for (size_t i = 1; child.argv[i - 1] && child.argv[i] && n + 1 < sizeof words / sizeof *words; ++i)
-    words[n++] = child.argv[i];
-  words[n] = nullptr;
   child.error = 0;  // what stands here after a success is what the parent reads
-  fails(child, call(SYS_execve, address(words[0]), address(words), address(child.env)), "execve");
+  fails(child, call(SYS_execve, address(child.shell_argv[0]), address(child.shell_argv), address(child.env)),
+        "execve");
 }
 
 }  // namespace

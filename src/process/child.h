@@ -17,6 +17,7 @@ struct Child {
   const char* program = nullptr;
   const char* const* argv = nullptr;  // both null-terminated
   const char* const* env = nullptr;
+  const char* const* shell_argv = nullptr;  // of /bin/sh, should the program be a script without "#!"
   const char* directory = nullptr;
   int input = -1, output = -1;
   int extra = -1, extra_becomes = -1;

@@ -203,6 +203,10 @@ void kill_descendants(pid_t root) {
   }
 }
 
+void number_processes_from(int first) {
+  (void)write_text("/proc/sys/kernel/ns_last_pid", std::to_string(first - 1));
+}
+
 void set_name(const char* name) { ::prctl(PR_SET_NAME, name); }
 
 std::optional<Ended> reap_one() {

@@ -53,6 +53,9 @@ void become_subreaper();
 // SIGKILL to everything below `root` but not to `root` itself, until a walk finds nothing new. Reaps nothing.
 void kill_descendants(pid_t root);
 
+// In the root of a PID namespace: the next process gets the number `first`, if the kernel allows it.
+void number_processes_from(int first);
+
 void set_name(const char* name);  // what ps shows: "phalanx-guard"
 
 // A child that ended.

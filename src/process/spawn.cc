@@ -81,13 +81,14 @@ class Spawner::Stacks {
   void* top(size_t index) const { return memory_ ? memory_ + (index + 1) * kEach : nullptr; }
 
  private:
-  static constexpr size_t kEach = 16384;  // most of it for the arguments of a script without "#!"
+  static constexpr size_t kEach = 16384;
   size_t bytes_;
   char* memory_ = nullptr;
 };
 
 struct Spawner::Slot {
   Spawn what;
+  std::vector<const char*> shell_argv;
   std::function<void(const Spawned&)> done;
   Child child;
   Spawned spawned;
@@ -107,6 +108,9 @@ void Spawner::begin(Spawn what, std::function<void(const Spawned&)> done) {
   slot.what = std::move(what);
   slot.done = std::move(done);
   slot.child = child_of(slot.what, ignored_);
+  slot.shell_argv = {"/bin/sh", slot.what.program.c_str()};
+  slot.shell_argv.insert(slot.shell_argv.end(), slot.what.argv.begin() + 1, slot.what.argv.end());
+  slot.child.shell_argv = slot.shell_argv.data();
   slot.spawned = {};
 
   // No handler of ours may run in the child while it shares our memory.

@@ -129,4 +129,9 @@ Result<std::vector<std::string>> list_folder(const std::string& path) {
   return names;
 }
 
+void open_standard_descriptors() {
+  for (int fd = 0; fd <= 2; ++fd)
+    if (::fcntl(fd, F_GETFD) < 0) (void)::open("/dev/null", O_RDWR);  // the lowest free number is this one
+}
+
 }  // namespace phalanx

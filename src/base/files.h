@@ -41,6 +41,10 @@ std::string absolute(const std::string& path, const std::string& base = "");
 // open(2) with O_CLOEXEC, and mode for O_CREAT.
 Result<UniqueFd> open_file(const std::string& path, int flags, mode_t mode = 0600);
 
+// Opens /dev/null where 0, 1 or 2 is closed: the next file that is opened would be taken for standard input,
+// output or error.
+void open_standard_descriptors();
+
 // The names in a folder, sorted, without "." and "..".
 Result<std::vector<std::string>> list_folder(const std::string& path);
 

@@ -1,4 +1,12 @@
 // The program: hands its arguments to the command they name.
+#include <csignal>
+
+#include "base/files.h"
 #include "cli/cli.h"
 
-int main(int argc, char** argv) { return phalanx::cli::run(argc, argv); }
+int main(int argc, char** argv) {
+  phalanx::open_standard_descriptors();
+  // A write beyond a limit of file size fails with EFBIG then, and a log gets a gap. Ranks get it back.
+  ::signal(SIGXFSZ, SIG_IGN);
+  return phalanx::cli::run(argc, argv);
+}

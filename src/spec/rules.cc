@@ -93,6 +93,21 @@ void check_launcher(const JobSpec& spec, const Places& places, Report& report) {
                               " out, or say launch: head, which starts the command once, on the first node");
 }
 
+// More than any cluster has, and few enough for a number of each.
+void check_size(const JobSpec& spec, const Places& places, Report& report) {
+  constexpr int64_t kMost = 1 << 20;
+  const Distribution& d = spec.distribution;
+  const int64_t processes =
+      d.framework == Framework::tensorflow
+          ? int64_t{d.worker_count.value_or(1)} + d.parameter_server_count.value_or(0)
+          : int64_t{spec.resources.instance_count} * d.process_count_per_instance.value_or(1);
+  const int64_t most = std::max<int64_t>(processes, spec.resources.instance_count);
+  if (most > kMost)
+    report.error(
+        place_of(places, "resources.instance_count"),
+        std::to_string(most) + " processes are more than a job can have (" + std::to_string(kMost) + ")");
+}
+
 bool is_identity(const std::string& name) {
   constexpr const char* kNames[] = {
       "RANK",       "LOCAL_RANK",       "NODE_RANK",  "WORLD_SIZE",      "LOCAL_WORLD_SIZE",
@@ -180,6 +195,7 @@ void check_rules(const JobSpec& spec, const Places& places, Report& report) {
   check_launch(spec, places, report);
   check_workers(spec, places, report);
   check_launcher(spec, places, report);
+  check_size(spec, places, report);
   check_identity(spec, places, report);
   check_command(spec, places, report);
 }

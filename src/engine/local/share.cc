@@ -17,6 +17,10 @@ std::vector<T> slice(const std::vector<T>& all, size_t part, size_t parts) {
 }  // namespace
 
 Result<std::vector<plan::AllocatedNode>> share_out(const Machine& machine, int nodes, bool oversubscribe) {
+  constexpr int kMostNodes = 1024;  // two processes each, before the first rank
+  if (nodes > kMostNodes)
+    return Error{Code::invalid, std::to_string(nodes) + " nodes on one machine: it simulates at most " +
+                                    std::to_string(kMostNodes)};
   const auto parts = static_cast<size_t>(nodes);
   if (!machine.gpus.empty() && machine.gpus.size() < parts && !oversubscribe)
     return Error{Code::invalid,

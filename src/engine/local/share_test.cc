@@ -39,6 +39,7 @@ TEST(ShareOut, more_nodes_than_cpus_share_them_all) {
 }
 
 TEST(ShareOut, a_node_without_a_gpu_is_refused_where_others_have_one) {
+  EXPECT_FALSE(share_out(machine(4, 0), 65536, true));
   const auto refused = share_out(machine(4, 1), 2, false);
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().reason.find("--oversubscribe"), std::string::npos);

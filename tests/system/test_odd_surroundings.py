@@ -1,0 +1,67 @@
+"""Started with less than a program may expect: closed descriptors, small limits, numbers beyond all sense."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+from conftest import HARD_TIMEOUT, Phalanx
+
+from system.helpers import Job, refused
+
+
+def in_bash(phalanx: Phalanx, line: str) -> subprocess.CompletedProcess[str]:
+    """Runs a line of bash, in which $P is the program."""
+    return subprocess.run(
+        ["bash", "-c", line],
+        env=phalanx.environment(P=str(phalanx.program)),
+        cwd=phalanx.folder,
+        capture_output=True,
+        text=True,
+        timeout=HARD_TIMEOUT,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&-", ">&- 2>&-", "<&- 2>&-", "<&- >&- 2>&-"])
+def test_closed_descriptors_are_nobodys(phalanx: Phalanx, closed: str) -> None:
+    """What is opened next must not be taken for standard input, output or error."""
+    done = in_bash(phalanx, f"$P launch --name one -n 2 -- echo hi {closed}")
+    assert done.returncode == 0, done.stderr
+    assert Job(phalanx, "one").show()["state"] == "Completed"
+    assert [Job(phalanx, "one").log(f"std_log_process_{rank}.txt") for rank in (0, 1)] == [b"hi\n"] * 2
+
+
+@pytest.mark.parametrize("mode", ["namespace", "user_namespace", "cgroup", "plain"])
+def test_a_limit_of_file_size_leaves_a_gap_and_kills_nobody(phalanx: Phalanx, mode: str) -> None:
+    if refused(phalanx, mode):
+        pytest.skip(f"{mode} is refused here")
+    done = in_bash(
+        phalanx,
+        f"ulimit -f 64; $P launch --name one --isolation {mode} -n 2 -- sh -c 'seq 1 50000; ulimit -f'",
+    )
+    assert done.returncode == 0, done.stderr
+    shown = Job(phalanx, "one").show()
+    assert shown["state"] == "Completed"
+    assert any("bytes of its log were lost" in text for text in shown["warnings"]), shown["warnings"]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "processes"), [(65536, 65536), (4, 1073741824), (1 << 30, 1 << 30), (2000, 1)]
+)
+def test_more_than_there_can_be_is_refused(phalanx: Phalanx, nodes: int, processes: int) -> None:
+    done = phalanx.run("launch", "-N", str(nodes), "-n", str(processes), "--", "true")
+    assert done.returncode == 125
+    assert not phalanx.jobs()
+    words = done.stderr.strip()
+    assert ("more than a job can have" in words) or ("on one machine" in words), words
+
+
+def test_processes_of_different_nodes_have_different_numbers(phalanx: Phalanx) -> None:
+    """Their host is the same, and torch's rendezvous takes same host, same number for one participant."""
+    if refused(phalanx, "namespace"):
+        pytest.skip("namespace is refused here")
+    done = phalanx.run("launch", "--name", "one", "-N", "3", "-n", "2", "--", "sh", "-c", "echo $$")
+    assert done.returncode == 0, done.stderr
+    numbers = [Job(phalanx, "one").log(f"std_log_process_{rank}.txt") for rank in range(6)]
+    assert len(set(numbers)) == 6, numbers

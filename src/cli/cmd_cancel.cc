@@ -1,4 +1,8 @@
 // phalanx cancel: stops jobs and waits until they are gone.
+#include <poll.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
 #include "cli/cancel.h"
 #include "cli/command.h"
 #include "cli/follow.h"
@@ -7,9 +11,25 @@
 #include "cli/terminal.h"
 #include "cli/words.h"
 #include "engine/engine.h"
+#include "job/layout.h"
 
 namespace phalanx::cli {
 namespace {
+
+// The coordinator of a job that was submitted a moment ago does not listen yet.
+Result<UniqueFd> connect_soon(const std::string& folder) {
+  constexpr int kTries = 200, kPause = 50;  // ms; 10 s in all
+  const UniqueFd notice(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  ::inotify_add_watch(notice.get(), folder.c_str(), IN_CREATE);
+  auto control = engine::connect(folder);
+  for (int i = 0; !control && i < kTries && job::is_locked(job::Layout{folder}.events()); ++i) {
+    pollfd created{notice.get(), POLLIN, 0};
+    char seen[4096];
+    if (::poll(&created, 1, kPause) > 0) (void)!::read(notice.get(), seen, sizeof seen);
+    control = engine::connect(folder);
+  }
+  return control;
+}
 
 class Cancel : public Command {
  public:
@@ -36,20 +56,22 @@ class Cancel : public Command {
 
  private:
   bool request(const JobEntry& job, std::vector<std::pair<JobEntry, UniqueFd>>& stopping) const {
-    const auto view = job::read_job(job.folder);
+    const auto view = view_of(job.folder);
     if (!view) return say(view.error().reason), false;
     if (job::is_final(view->state))
       return say(job.name + " has ended already: " + to_text(view->state)), true;
-    auto control = engine::connect(job.folder);
+    auto control = connect_soon(job.folder);
     const Status sent = control ? send_cancel(control->get(), "cancel", kill_) : Status(control.error());
     if (sent) {
       stopping.emplace_back(job, std::move(*control));
       return true;
     }
-    const auto again = job::read_job(job.folder);  // it may have ended just now
+    const auto again = view_of(job.folder);  // it may have ended just now
     if (again && job::is_final(again->state))
       return say(job.name + " has ended already: " + to_text(again->state)), true;
-    say(job.name + ": cannot be stopped: " + sent.error().reason);
+    const bool started = again && again->submitted > 0;
+    say(job.name + ": cannot be stopped: " +
+        (started ? sent.error().reason : "it has not been started, and nobody answers who would start it"));
     return false;
   }
 

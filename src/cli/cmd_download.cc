@@ -44,7 +44,7 @@ class Download : public Command {
   int run() override {
     const auto found = find_job(name_);
     if (!found) return fail(found.error(), kFailed);
-    const auto view = job::read_job(found->folder);
+    const auto view = view_of(found->folder);
     if (!view) return fail(view.error(), kFailed);
     if (!job::is_final(view->state))
       return fail(found->name + " has not ended yet (" + to_text(view->state) + "): its files are in " +

@@ -29,7 +29,7 @@ class List : public Command {
     boost::json::array objects;
     std::vector<std::vector<std::string>> rows;
     for (const JobEntry& job : jobs) {
-      const auto view = job::read_job(job.folder);
+      const auto view = view_of(job.folder);
       if (!view) continue;  // removed meanwhile
       objects.emplace_back(object_of(*view, job));
       rows.push_back(row_of(*view, job));

@@ -48,7 +48,7 @@ class Logs : public Command {
   int run() override {
     const auto found = find_job(name_);
     if (!found) return fail(found.error(), kFailed);
-    const auto view = job::read_job(found->folder);
+    const auto view = view_of(found->folder);
     if (!view) return fail(view.error(), kFailed);
     if (rank_ >= std::max(view->world, 1))
       return fail(view->name + " has no rank " + std::to_string(rank_) + ": its ranks are 0 to " +

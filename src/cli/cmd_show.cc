@@ -120,7 +120,7 @@ class Show : public Command {
   int run() override {
     const auto found = find_job(name_);
     if (!found) return fail(found.error(), static_cast<int>(Exit::failed));
-    const auto view = job::read_job(found->folder);
+    const auto view = view_of(found->folder);
     if (!view) return fail(view.error(), static_cast<int>(Exit::failed));
     if (output_.format() == Format::table) {
       const Terminal terminal = Terminal::of(1);

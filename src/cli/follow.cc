@@ -11,6 +11,7 @@
 #include "base/loop.h"
 #include "cli/cancel.h"
 #include "cli/console.h"
+#include "cli/jobs.h"
 #include "cli/log_tail.h"
 #include "cli/outlet.h"
 #include "cli/terminal.h"
@@ -278,7 +279,7 @@ void Follower::look_for_coordinator() {
   }
   read_events();
   if (ended()) return;
-  auto view = job::read_job(layout_.folder, coordinator_left_ ? 0 : kPatience);
+  auto view = view_of(layout_.folder, coordinator_left_ ? 0 : kPatience);
   if (!view || !job::is_final(view->state)) return;
   result_.view = std::move(*view);
   read_events();

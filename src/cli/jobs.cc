@@ -28,7 +28,12 @@ double submitted_time(const std::string& folder) {
   return ::stat(folder.c_str(), &info) == 0 ? static_cast<double>(info.st_mtim.tv_sec) : 0;
 }
 
-std::vector<std::string> job_names() { return list_folder(job::jobs_folder()).value_or({}); }
+// What begins with a dot is no job: a folder that is still being filled, or was never filled.
+std::vector<std::string> job_names() {
+  std::vector<std::string> names = list_folder(job::jobs_folder()).value_or({});
+  std::erase_if(names, [](const std::string& name) { return name[0] == '.'; });
+  return names;
+}
 
 JobEntry entry_of(const std::string& name) { return {name, job::Layout::of(name).folder, 0}; }
 
@@ -38,7 +43,7 @@ std::vector<JobEntry> all_jobs() {
   std::vector<JobEntry> jobs;
   for (const std::string& name : job_names()) {
     JobEntry entry = entry_of(name);
-    if (name[0] == '.' || !is_folder(entry.folder)) continue;
+    if (!is_folder(entry.folder)) continue;
     entry.submitted = submitted_time(entry.folder);
     jobs.push_back(std::move(entry));
   }
@@ -63,6 +68,14 @@ Result<JobEntry> find_job(const std::string& name) {
                  "there is no job " + spec::shown(name) + "; `phalanx list --all` names them"};
   if (matching.size() > kMostNamed) matching.resize(kMostNamed), matching.emplace_back("...");
   return Error{Code::invalid, "several jobs start with " + spec::shown(name) + ": " + spec::join(matching)};
+}
+
+Result<job::JobView> view_of(const std::string& folder, double patience_seconds) {
+  auto view = job::read_job(folder, patience_seconds);
+  if (!view || view->submitted > 0 || view->state != job::State::failed) return view;
+  view->verdict->text = "it was never started: its submission was interrupted";
+  view->verdict->hint = "submit it again";
+  return view;
 }
 
 }  // namespace phalanx::cli

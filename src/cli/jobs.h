@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "job/state.h"
 
 namespace phalanx::cli {
 
@@ -18,5 +19,8 @@ std::vector<JobEntry> all_jobs();
 
 // `name` exactly, or the one job that starts so, or (empty) the latest.
 Result<JobEntry> find_job(const std::string& name);
+
+// job::read_job; of a job that nobody has ever taken up it says that.
+Result<job::JobView> view_of(const std::string& folder, double patience_seconds = 8);
 
 }  // namespace phalanx::cli

@@ -4,8 +4,10 @@
 
 #include <csignal>
 
+#include "cli/cancel.h"
 #include "cli/cli.h"
 #include "cli/follow.h"
+#include "cli/jobs.h"
 #include "cli/terminal.h"
 #include "cli/words.h"
 #include "spec/parse.h"
@@ -38,6 +40,14 @@ boost::json::object job_object(const job::JobView& view, const std::string& fold
   return object;
 }
 
+// It came after the job had been started, and before anybody was told of it.
+int take_back(const engine::Handle& handle, int signal) {
+  const Status sent = send_cancel(handle.control.get(), "interrupt", false);
+  say(sent ? "interrupted: " + handle.name + " is stopped again"
+           : "cannot stop the job: " + sent.error().reason);
+  return 128 + signal;
+}
+
 int detach(const engine::Handle& handle, const SessionOptions& options) {
   if (options.output.empty()) {
     put(handle.name + "\n");
@@ -48,7 +58,7 @@ int detach(const engine::Handle& handle, const SessionOptions& options) {
   }
   job::JobView view;
   view.name = handle.name;
-  if (auto read = job::read_job(handle.folder)) view = std::move(*read);
+  if (auto read = view_of(handle.folder)) view = std::move(*read);
   put(render(*format_of(options.output), job_object(view, handle.folder)));
   return static_cast<int>(Exit::ok);
 }
@@ -78,12 +88,18 @@ std::vector<std::string> own_environment() {
 int run_session(engine::Submission submission, const SessionOptions& options) {
   if (refuses(submission.spec, options.quiet)) return kRefused;
   if (options.dry_run) return dry_run(submission, options);
-  auto handle = engine::submit(std::move(submission));
+  engine::Interrupts interrupts;
+  auto handle = engine::submit(std::move(submission), interrupts);
+  const int signal = interrupts.waiting();
+  if (!handle && signal != 0) return fail("interrupted: nothing was started", 128 + signal);
   if (!handle) return fail(handle.error(), kRefused);
   if (!options.quiet)
     for (const std::string& note : handle->notes) say("note: " + note);
-  if (options.detach) return detach(*handle, options);
+  if (options.detach) return signal != 0 ? take_back(*handle, signal) : detach(*handle, options);
   if (!options.quiet) say("job " + handle->name);
+  // From here on the job looks after itself; SIGINT stays held until follow() reads it.
+  interrupts.release(SIGHUP);
+  if (!options.terminate_cancels) interrupts.release(SIGTERM);
   FollowOptions follow_options;
   follow_options.output = !is_null_device(STDOUT_FILENO);  // where nobody would read it
   follow_options.words = !options.quiet;

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "engine/interrupts.h"
 #include "plan/plan.h"
 #include "spec/job_spec.h"
 
@@ -31,7 +32,10 @@ Result<plan::Plan> preview(const Submission& submission);
 
 // Makes the job folder, copies the code, starts the coordinator. When it fails nothing is left behind.
 // Code::invalid: the job asks for what this machine cannot give; the message says which and the cure.
-Result<Handle> submit(Submission submission);
+// `interrupts` are held from the moment something is made. One that comes before the coordinator takes all
+// back, and is an error. A later one waits there for the caller, who has the handle by which the job is
+// stopped.
+Result<Handle> submit(Submission submission, Interrupts& interrupts);
 
 // Where programs on this machine ask a coordinator for something. One JSON object a line each way:
 //   {"do": "cancel", "by": "ann", "why": "cancel" | "interrupt", "kill": false}  ->  {"ok": true} | {"ok":

@@ -14,8 +14,11 @@ namespace {
 
 constexpr uint64_t kSmall = 64 << 10;  // below this one read and one write cost less than asking for more
 constexpr size_t kChunk = 256 << 10;
+constexpr size_t kRange = 16 << 20;  // at once; a slow disk needs a moment for it
 
 }  // namespace
+
+Error interrupted() { return {Code::unavailable, "interrupted"}; }
 
 Result<uint64_t> FileCopier::copy(int from, int to, uint64_t size) {
   if (size > kSmall && may_clone_) {
@@ -24,7 +27,8 @@ Result<uint64_t> FileCopier::copy(int from, int to, uint64_t size) {
   }
   uint64_t copied = 0;
   while (size > kSmall && may_range_) {
-    const ssize_t n = ::copy_file_range(from, nullptr, to, nullptr, 1 << 30, 0);
+    if (stop_ && stop_()) return interrupted();
+    const ssize_t n = ::copy_file_range(from, nullptr, to, nullptr, kRange, 0);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && (errno == ENOSPC || errno == EIO || errno == EDQUOT)) return errno_error("copy");
     if (n < 0) may_range_ = false;
@@ -34,6 +38,7 @@ Result<uint64_t> FileCopier::copy(int from, int to, uint64_t size) {
   const size_t room = size > kSmall ? kChunk : kSmall;
   const auto buffer = std::make_unique<char[]>(room);
   for (;;) {
+    if (size > kSmall && stop_ && stop_()) return interrupted();
     const ssize_t n = ::read(from, buffer.get(), room);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return errno_error("read");

@@ -2,6 +2,7 @@
 //
 //   $PHALANX_HOME (default ~/.phalanx)                                    0700
 //   +- environments.yml            names of environments -> this machine's Pythons
+//   +- jobs/.new_*/                a job folder that is being filled; no job yet
 //   +- jobs/NAME/                  one job folder = the truth about one job, readable with cat      0700
 //      +- job.yml                  the file as it was submitted (absent for `phalanx launch`)
 //      +- job.json                 the checked JobSpec (spec::to_json)

@@ -29,8 +29,8 @@ Identity identity(const struct stat& info) { return {info.st_dev, info.st_ino}; 
 // meanwhile does no harm.
 class TreeCopy {
  public:
-  TreeCopy(std::string from, const IgnoreRules* rules, bool follow)
-      : from_(std::move(from)), rules_(rules), follow_(follow) {}
+  TreeCopy(std::string from, const IgnoreRules* rules, bool follow, const Stop& stop = {})
+      : from_(std::move(from)), rules_(rules), follow_(follow), stop_(stop), copier_(stop) {}
 
   Status copy_folder(int from, int to, const std::string& path);
   Status copy_file(int from_folder, const char* name, int to_folder, const std::string& path);
@@ -48,6 +48,7 @@ class TreeCopy {
   std::string from_;
   const IgnoreRules* rules_;
   bool follow_;
+  Stop stop_;
   std::optional<Identity> never_;
   std::vector<Identity> above_;  // the folders we are in: a link to one of them would never end
   FileCopier copier_;
@@ -73,6 +74,7 @@ Status TreeCopy::copy_folder(int from, int to, const std::string& path) {
 }
 
 Status TreeCopy::copy_entry(int from, int to, const char* name, const std::string& path) {
+  if (stop_ && stop_()) return interrupted();
   struct stat info {};
   bool link = ::fstatat(from, name, &info, follow_ ? 0 : AT_SYMLINK_NOFOLLOW) != 0;
   if (link) {  // a link to nothing, or to itself
@@ -150,23 +152,23 @@ Result<Identity> refuse_itself(int from, int to, const std::string& path) {
   return identity(target);
 }
 
-Result<SnapshotCount> snapshot_file(const std::string& from, const std::string& to) {
+Result<SnapshotCount> snapshot_file(const std::string& from, const std::string& to, const Stop& stop) {
   const size_t slash = from.find_last_of('/');
   const std::string name = from.substr(slash + 1);
   const UniqueFd source = TRY(open_file(from.substr(0, slash + 1), O_RDONLY | O_DIRECTORY));
   const UniqueFd target = TRY(open_file(to, O_RDONLY | O_DIRECTORY));
   TRY(refuse_itself(source.get(), target.get(), to));
-  TreeCopy tree(from.substr(0, slash), nullptr, true);
+  TreeCopy tree(from.substr(0, slash), nullptr, true, stop);
   TRY(tree.copy_file(source.get(), name.c_str(), target.get(), name));
   return std::move(tree.count());
 }
 
-Result<SnapshotCount> snapshot_folder(const std::string& from, const std::string& to) {
+Result<SnapshotCount> snapshot_folder(const std::string& from, const std::string& to, const Stop& stop) {
   const UniqueFd source = TRY(open_file(from, O_RDONLY | O_DIRECTORY));
   const UniqueFd target = TRY(open_file(to, O_RDONLY | O_DIRECTORY));
   std::string used;
   const IgnoreRules rules = TRY(read_rules(from, used));
-  TreeCopy tree(from, &rules, true);
+  TreeCopy tree(from, &rules, true, stop);
   tree.never_enter(TRY(refuse_itself(source.get(), target.get(), to)));
   TRY(tree.copy_folder(source.get(), target.get(), ""));
   tree.count().ignore_file = used;
@@ -175,7 +177,7 @@ Result<SnapshotCount> snapshot_folder(const std::string& from, const std::string
 
 }  // namespace
 
-Result<SnapshotCount> take_snapshot(const std::string& from, const std::string& to) {
+Result<SnapshotCount> take_snapshot(const std::string& from, const std::string& to, const Stop& stop) {
   struct stat info {};
   const std::string source = absolute(from);
   if (::stat(source.c_str(), &info) != 0) return errno_error(source);
@@ -183,7 +185,7 @@ Result<SnapshotCount> take_snapshot(const std::string& from, const std::string& 
     return Error{Code::invalid, source + ": is neither a folder nor a file"};
   const bool made = !exists(to);
   TRY(make_folders(to));
-  auto count = S_ISDIR(info.st_mode) ? snapshot_folder(source, to) : snapshot_file(source, to);
+  auto count = S_ISDIR(info.st_mode) ? snapshot_folder(source, to, stop) : snapshot_file(source, to, stop);
   if (!count && made) (void)remove_tree(to);
   return count;
 }

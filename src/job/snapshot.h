@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "job/copy_file.h"
 #include "job/ignore.h"
 
 namespace phalanx::job {
@@ -21,10 +22,10 @@ struct SnapshotCount {
 };
 
 // Copies a folder (or a single file) into the folder `to`, which is made. `.git` is never copied, nor `to`
-// itself where it lies inside. Modes and times are kept (folders stay writable by their owner); reflinks are
-// used where the file system has them. A link to nothing stays a link. On failure `to` is removed if it was
-// not there before, and the error names the file.
-Result<SnapshotCount> take_snapshot(const std::string& from, const std::string& to);
+// itself where it lies inside. Modes and times are kept (folders stay writable by
+// their owner); reflinks are used where the file system has them. A link to nothing stays a link. On failure
+// `to` is removed if it was not there before, and the error names the file. `stop` ends it with an error.
+Result<SnapshotCount> take_snapshot(const std::string& from, const std::string& to, const Stop& stop = {});
 
 // A plain copy of a folder, without ignore rules: the working directory of a node. Links stay links. What is
 // in `to` already is kept, files of the same name are replaced.

@@ -206,3 +206,12 @@ def test_the_job_file_is_kept_as_it_was(phalanx: Phalanx) -> None:
     assert (job.folder / "job.yml").read_bytes() == (phalanx.folder / "job.yml").read_bytes()
     for name in ("job.json", "plan.json"):
         json.loads((job.folder / name).read_text())
+
+
+def test_a_job_can_be_stopped_from_its_first_moment(phalanx: Phalanx) -> None:
+    """When its coordinator does not listen yet."""
+    for number in range(10):
+        job = detached(phalanx, "exec sleep 600", f"young-{number}")
+        done = phalanx.run("cancel", job.name)
+        assert done.returncode == 0, done.stderr
+        assert job.show()["state"] == "Canceled"

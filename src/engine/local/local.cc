@@ -13,6 +13,7 @@
 #include "engine/local/bindings.h"
 #include "engine/local/environment.h"
 #include "engine/local/local_nodes.h"
+#include "engine/local/new_folder.h"
 #include "engine/local/share.h"
 #include "job/name.h"
 #include "job/snapshot.h"
@@ -65,19 +66,24 @@ Result<Prospect> look_ahead(const Submission& submission, const std::string& nam
 std::string privacy_note(const std::string& folder) {
   struct stat info {};
   if (::stat(folder.c_str(), &info) != 0 || (info.st_mode & 0077) == 0) return "";
-  return folder + ": this file system has no private folders, so others on it can read the job";
+  return job::jobs_folder() + ": this file system has no private folders, so others on it can read the job";
 }
 
 // Everything in the job folder that is there before the coordinator.
-Status fill_folder(const Submission& submission, Prospect& prospect, const job::Layout& layout) {
+Status fill_folder(const Submission& submission, Prospect& prospect, NewFolder& folder,
+                   const Interrupts& interrupts) {
+  constexpr uint64_t kFirstEvents = 4096;
+  const job::Layout& layout = folder.layout();
   TRY(make_folders(layout.user_logs()));
   if (std::string note = privacy_note(layout.folder); !note.empty())
     prospect.plan.notes.push_back(std::move(note));
   if (!submission.job_text.empty()) TRY(write_file(layout.job_yml(), submission.job_text));
-  for (const auto& [name, path] : prospect.allocation.outputs) TRY(make_folders(path, 0755));
+  for (const auto& [name, path] : prospect.allocation.outputs) TRY(make_folders(folder.place_of(path), 0755));
   if (!submission.spec.code.empty())
-    TRY(job::take_snapshot(spec::local_path(submission.spec, submission.spec.code), layout.code()));
-  return Done{};
+    TRY(job::take_snapshot(spec::local_path(submission.spec, submission.spec.code), layout.code(),
+                           [&] { return interrupts.waiting() != 0; }));
+  // Before the fork, so that a disk without room for the log refuses the job.
+  return folder.events().reserve(kFirstEvents);
 }
 
 LocalPlan local_plan(const Submission& submission, const Prospect& prospect, const job::Layout& layout) {
@@ -104,7 +110,7 @@ LocalPlan local_plan(const Submission& submission, const Prospect& prospect, con
 
 // In the coordinator's process, from its first moment to its last.
 int conduct(Submission& submission, Prospect& prospect, const job::Layout& layout, job::EventLog& events,
-            int control) {
+            Interrupts& interrupts, int control) {
   process::set_name("phalanx-coord");
   // A session of its own survives the terminal. A job that ends with its terminal stays in that session, out
   // of reach of Ctrl-C: with autogroups the scheduler would treat it as a stranger to the command line that
@@ -113,6 +119,8 @@ int conduct(Submission& submission, Prospect& prospect, const job::Layout& layou
     ::setpgid(0, 0);
   else
     ::setsid();
+  interrupts
+      .forget();  // they came to the group we have left; the command line has them too, and asks us to stop
   const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   for (const int fd : {0, 1, 2}) ::dup2(null.get(), fd);
   auto nodes = std::make_unique<LocalNodes>(local_plan(submission, prospect, layout));
@@ -131,33 +139,12 @@ int conduct(Submission& submission, Prospect& prospect, const job::Layout& layou
   return coordinator.run();
 }
 
-Error taken(const job::Layout& layout) {
-  return {Code::invalid, "there is a job of that name already (" + layout.folder + "); choose another name"};
-}
-
 Result<std::string> choose_name(const spec::JobSpec& spec) {
   if (spec.name.empty()) return job::random_name();
   if (!job::valid_name(spec.name))
     return Error{Code::invalid, "job name " + spec.name + ": a name has no '/' and does not begin with '.'"};
   if (const job::Layout layout = job::Layout::of(spec.name); exists(layout.folder)) return taken(layout);
   return spec.name;
-}
-
-// By mkdir, so that of two jobs that are given the same name at the same moment one is refused.
-Status claim_folder(const job::Layout& layout) {
-  TRY(make_folders(job::jobs_folder()));
-  if (::mkdir(layout.folder.c_str(), 0700) == 0) return Done{};
-  return errno == EEXIST ? taken(layout) : errno_error(layout.folder);
-}
-
-// The event log comes before the fork, so that a disk without room for it refuses the job.
-Result<job::EventLog> fill_and_open(const Submission& submission, Prospect& prospect,
-                                    const job::Layout& layout) {
-  constexpr uint64_t kFirstEvents = 4096;
-  TRY(fill_folder(submission, prospect, layout));
-  job::EventLog events = TRY(job::EventLog::open(layout.events()));
-  TRY(events.reserve(kFirstEvents));
-  return events;
 }
 
 }  // namespace
@@ -167,22 +154,21 @@ Result<plan::Plan> preview(const Submission& submission) {
   return std::move(prospect.plan);
 }
 
-Result<Handle> submit(Submission submission) {
+Result<Handle> submit(Submission submission, Interrupts& interrupts) {
   const std::string name = TRY(choose_name(submission.spec));
   Prospect prospect = TRY(look_ahead(submission, name));
   const job::Layout layout = job::Layout::of(name);
   int control[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control) != 0) return errno_error("socketpair");
   UniqueFd ours(control[0]), theirs(control[1]);
-  TRY(claim_folder(layout));
-  auto events = fill_and_open(submission, prospect, layout);
-  if (!events) {
-    (void)remove_tree(layout.folder);
-    return std::move(events).error();
-  }
+  interrupts.hold();
+  NewFolder folder = TRY(NewFolder::make(layout));
+  TRY(fill_folder(submission, prospect, folder, interrupts));
+  if (interrupts.waiting() != 0) return Error{Code::unavailable, "interrupted"};
+  TRY(folder.settle());
   std::vector<std::string> notes = prospect.plan.notes;
-  const auto pid = process::fork_child({theirs.get(), events->fd()}, [&] {
-    return conduct(submission, prospect, layout, *events, theirs.get());
+  const auto pid = process::fork_child({theirs.get(), folder.events().fd()}, [&] {
+    return conduct(submission, prospect, layout, folder.events(), interrupts, theirs.get());
   });
   if (!pid) {
     (void)remove_tree(layout.folder);

@@ -8,10 +8,10 @@
 #include <cerrno>
 #include <climits>
 #include <memory>
-#include <optional>
 
 #include "base/files.h"
 #include "job/copy_file.h"
+#include "job/layout.h"
 
 namespace phalanx::job {
 namespace {
@@ -34,7 +34,7 @@ class TreeCopy {
 
   Status copy_folder(int from, int to, const std::string& path);
   Status copy_file(int from_folder, const char* name, int to_folder, const std::string& path);
-  void never_enter(Identity folder) { never_ = folder; }
+  void never_enter(Identity folder) { never_.push_back(folder); }
   SnapshotCount& count() { return count_; }
 
  private:
@@ -49,7 +49,7 @@ class TreeCopy {
   const IgnoreRules* rules_;
   bool follow_;
   Stop stop_;
-  std::optional<Identity> never_;
+  std::vector<Identity> never_;
   std::vector<Identity> above_;  // the folders we are in: a link to one of them would never end
   FileCopier copier_;
   SnapshotCount count_;
@@ -92,7 +92,7 @@ Status TreeCopy::copy_entry(int from, int to, const char* name, const std::strin
 
 Status TreeCopy::copy_subfolder(int from, int to, const char* name, const std::string& path,
                                 const struct stat& info) {
-  if (never_ == identity(info)) return Done{};
+  if (std::find(never_.begin(), never_.end(), identity(info)) != never_.end()) return Done{};
   if (std::find(above_.begin(), above_.end(), identity(info)) != above_.end()) {
     count_.skipped.push_back(path);
     return Done{};
@@ -170,6 +170,8 @@ Result<SnapshotCount> snapshot_folder(const std::string& from, const std::string
   const IgnoreRules rules = TRY(read_rules(from, used));
   TreeCopy tree(from, &rules, true, stop);
   tree.never_enter(TRY(refuse_itself(source.get(), target.get(), to)));
+  struct stat jobs {};  // each holds a copy of the code: with these in it the next would be twice as large
+  if (::stat(jobs_folder().c_str(), &jobs) == 0) tree.never_enter(identity(jobs));
   TRY(tree.copy_folder(source.get(), target.get(), ""));
   tree.count().ignore_file = used;
   return std::move(tree.count());

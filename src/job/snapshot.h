@@ -22,7 +22,7 @@ struct SnapshotCount {
 };
 
 // Copies a folder (or a single file) into the folder `to`, which is made. `.git` is never copied, nor `to`
-// itself where it lies inside. Modes and times are kept (folders stay writable by
+// itself where it lies inside, nor the folder of all jobs. Modes and times are kept (folders stay writable by
 // their owner); reflinks are used where the file system has them. A link to nothing stays a link. On failure
 // `to` is removed if it was not there before, and the error names the file. `stop` ends it with an error.
 Result<SnapshotCount> take_snapshot(const std::string& from, const std::string& to, const Stop& stop = {});

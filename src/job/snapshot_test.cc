@@ -123,6 +123,20 @@ TEST(snapshot, into_itself_ends) {
   EXPECT_EQ(trees.got("a"), "x");
 }
 
+TEST(snapshot, never_enters_the_folder_of_all_jobs) {
+  Trees trees;
+  trees.put("a"), trees.put(".ph/jobs/one/code/a"), trees.put(".ph/jobs/.new_two/code/a"),
+      trees.put("jobs/b");
+  ASSERT_EQ(::symlink(".ph/jobs", (trees.from + "/link").c_str()), 0);
+  ::setenv("PHALANX_HOME", (trees.from + "/.ph").c_str(), 1);
+  const auto count = take_snapshot(trees.from, trees.to);
+  ::unsetenv("PHALANX_HOME");
+  EXPECT_EQ(count->files, 2u);
+  EXPECT_EQ(trees.got("jobs/b"), "x");
+  EXPECT_FALSE(exists(trees.to + "/.ph/jobs")) << "nor an empty folder in its place";
+  EXPECT_FALSE(exists(trees.to + "/link"));
+}
+
 // Root reads everything: as root, the test is an ordinary user while this lives.
 struct OrdinaryUser {
   OrdinaryUser() {

@@ -249,3 +249,13 @@ def test_limits_timeout_stops_a_job(phalanx: Phalanx) -> None:
 def test_stop_grace_of_the_file_holds(phalanx: Phalanx) -> None:
     words = "if test $RANK = 1; then sleep 0.2; exit 7; fi; trap '' TERM; while :; do sleep 0.05; done"
     assert run_job(phalanx, words, stop_grace=0.2, **pytorch(1, 2)).returncode == 7
+
+
+@pytest.mark.parametrize("home", ["src/.ph", "src"])
+def test_the_jobs_are_no_part_of_the_code(phalanx: Phalanx, home: str) -> None:
+    """A home inside the code: each job would copy all that were before it."""
+    code_folder(phalanx.folder, train_dot_sh="find . -type f")
+    path = write_job(phalanx.folder, "sh train.sh", code="src")
+    for _ in range(3):
+        done = phalanx.run("run", path, env={"PHALANX_HOME": str(phalanx.folder / home)})
+        assert done.stdout == "./train.sh\n", done.stderr

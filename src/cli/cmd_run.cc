@@ -1,5 +1,4 @@
 // phalanx run FILE: an Azure ML command job, here.
-#include "base/files.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/session.h"
@@ -47,9 +46,7 @@ class Run : public Command {
          {spec::check(submission.spec, outcome.parsed->file, outcome.parsed->places),
           spec::check_paths(submission.spec, outcome.parsed->file, outcome.parsed->places)})
       if (has_error(problems)) return fail(spec::to_error(problems), kRefused);
-    auto text = read_file(file_);
-    if (!text) return fail(text.error(), kRefused);
-    submission.job_text = std::move(*text);
+    submission.job_text = outcome.parsed->text;
     submission.environment = own_environment();
     options_.output = output_.name;
     return run_session(std::move(submission), options_);

@@ -50,6 +50,7 @@ Outcome parse_text(std::string_view text, const std::string& file_name, const st
   if (outcome.parsed) {
     outcome.parsed->warnings = outcome.problems;
     outcome.parsed->file = file_name;
+    outcome.parsed->text = text;
   }
   return outcome;
 }

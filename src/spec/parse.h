@@ -35,6 +35,7 @@ struct Parsed {
   boost::json::object given;  // the file as data, overrides and merge keys applied
   Places places;
   std::string file;  // as it is named in messages
+  std::string text;  // as it was read: a pipe gives it once
 };
 
 struct Outcome {

@@ -259,3 +259,17 @@ def test_the_jobs_are_no_part_of_the_code(phalanx: Phalanx, home: str) -> None:
     for _ in range(3):
         done = phalanx.run("run", path, env={"PHALANX_HOME": str(phalanx.folder / home)})
         assert done.stdout == "./train.sh\n", done.stderr
+
+
+@pytest.mark.parametrize("option", ["--quiet", "--dry-run"])
+def test_a_job_file_can_come_through_a_pipe(phalanx: Phalanx, option: str) -> None:
+    path = write_job(phalanx.folder, "echo came through")
+    fifo = phalanx.folder / "fifo"
+    os.mkfifo(fifo)
+    writer = subprocess.Popen(["sh", "-c", 'cat "$1" > "$2"', "sh", path, fifo])
+    done = phalanx.run("run", fifo, "--name", "piped", option)
+    assert done.returncode == 0, done.stderr
+    assert writer.wait(60) == 0
+    assert "came through" in done.stdout
+    if option != "--dry-run":
+        assert (Job(phalanx, "piped").folder / "job.yml").read_bytes() == path.read_bytes()

@@ -35,7 +35,9 @@ Coordinator::Coordinator(Conducted job, job::EventLog events, std::unique_ptr<No
       events_(std::move(events)),
       source_(std::move(nodes)),
       log_(job_.layout.system_logs() + "/coordinator.log"),
-      control_(loop_, [this](const json::object& request) { return on_request(request); }) {}
+      control_(
+          loop_, [this](uint64_t client, const json::object& request) { return on_request(client, request); },
+          [this](uint64_t client) { client_gone(client); }) {}
 
 int Coordinator::run() {
   submitted_at_ = wall_clock();
@@ -127,8 +129,7 @@ void Coordinator::start_when_ready() {
 
 Status Coordinator::make_plan() {
   plan_ = TRY(plan::make_plan(job_.spec, job_.allocation));
-  if (!plan_->hostfile.empty()) TRY(write_file(job_.allocation.attached_file, plan_->hostfile));
-  return Done{};
+  return plan_->agents.empty() ? Done{} : make_agents();
 }
 
 void Coordinator::send_start() {

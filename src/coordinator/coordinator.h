@@ -65,6 +65,10 @@ class Coordinator {
     bool link_closed = false, guard_closed = false;  // both: nothing of it lives
     bool ready = false, prepared = false, started = false, empty = false, lost = false, gone = false;
   };
+  struct Remote {  // a command on a node, for a client of the control socket
+    uint64_t client = 0;
+    size_t node = 0;
+  };
   struct Cancel {
     std::string why, by;
   };
@@ -101,8 +105,17 @@ class Coordinator {
   void on_fetched(const wire::Fetched& fetched);
   void on_aborted(size_t index, const wire::Aborted& aborted);
 
+  // remote.cc
+  Status make_agents() const;
+  int node_called(const std::string& name) const;
+  std::optional<boost::json::object> on_exec(uint64_t client, const boost::json::object& request);
+  void on_more(uint64_t client, const boost::json::object& request);
+  void client_gone(uint64_t client);
+  void on_exec_output(const wire::ExecOutput& output);
+  void on_exec_ended(const wire::ExecEnded& ended);
+
   // ending.cc
-  boost::json::object on_request(const boost::json::object& request);
+  std::optional<boost::json::object> on_request(uint64_t client, const boost::json::object& request);
   void cancel(const std::string& why, const std::string& by, bool kill);
   void fail(Failure failure);
   void stop_ranks(const char* why, bool kill);
@@ -118,6 +131,8 @@ class Coordinator {
   Control control_;
   std::vector<Node> nodes_;
   std::optional<plan::Plan> plan_;
+  uint64_t last_remote_ = 0;
+  std::map<uint64_t, Remote> remotes_;
   FirstFailure failures_;
   // By channel and number: what each node has given so far.
   std::map<std::pair<std::string, uint64_t>, std::vector<std::optional<std::string>>> fences_;

@@ -14,12 +14,15 @@ std::string text_of(const json::object& object, const char* key, const char* oth
 
 }  // namespace
 
-json::object Coordinator::on_request(const json::object& request) {
-  if (text_of(request, "do", "") != "cancel") return {{"ok", false}, {"error", "unknown request"}};
+std::optional<json::object> Coordinator::on_request(uint64_t client, const json::object& request) {
+  const std::string what = text_of(request, "do", "");
+  if (what == "exec") return on_exec(client, request);
+  if (what == "more") return on_more(client, request), std::nullopt;
+  if (what != "cancel") return json::object{{"ok", false}, {"error", "unknown request"}};
   const json::value* kill = request.if_contains("kill");
   cancel(text_of(request, "why", "cancel"), text_of(request, "by", "somebody"),
          kill && kill->is_bool() && kill->get_bool());
-  return {{"ok", true}};
+  return json::object{{"ok", true}};
 }
 
 void Coordinator::cancel(const std::string& why, const std::string& by, bool kill) {

@@ -93,6 +93,10 @@ void Coordinator::on_frame(size_t index, const wire::Frame& frame) {
   if (type == "fetch") return with.operator()<wire::Fetch>([&](const wire::Fetch& f) { on_fetch(index, f); });
   if (type == "fetched")
     return with.operator()<wire::Fetched>([&](const wire::Fetched& f) { on_fetched(f); });
+  if (type == "output")
+    return with.operator()<wire::ExecOutput>([&](const wire::ExecOutput& o) { on_exec_output(o); });
+  if (type == "ended")
+    return with.operator()<wire::ExecEnded>([&](const wire::ExecEnded& e) { on_exec_ended(e); });
   if (type == "lost")
     return with.operator()<wire::Lost>([&](const wire::Lost& lost) { node_lost(index, lost.reason); });
   if (type == "empty") {

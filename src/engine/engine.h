@@ -38,8 +38,12 @@ Result<plan::Plan> preview(const Submission& submission);
 Result<Handle> submit(Submission submission, Interrupts& interrupts);
 
 // Where programs on this machine ask a coordinator for something. One JSON object a line each way:
-//   {"do": "cancel", "by": "ann", "why": "cancel" | "interrupt", "kill": false}  ->  {"ok": true} | {"ok":
-//   false, "error": ...}
+//   {"do": "cancel", "by": "ann", "why": "cancel" | "interrupt", "kill": false}
+//       -> {"ok": true} | {"ok": false, "error": ...}
+//   {"do": "exec", "host": "node-1", "command": "..."}    (launch: head; one for each connection, whose end
+//   ends it)
+//       -> {"output": "...", "error": false} ..., {"exit": 0, "why": ""} | {"ok": false, "error": ...}
+//   {"do": "more", "bytes": 4096}    so much of the output was read
 Result<UniqueFd> connect(const std::string& job_folder);
 
 }  // namespace phalanx::engine

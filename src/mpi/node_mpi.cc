@@ -2,13 +2,10 @@
 
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 
-#include "base/files.h"
 #include "process/isolation.h"
 #include "process/spawn.h"
 
@@ -38,17 +35,7 @@ NodeMpi::NodeMpi(Loop& loop, NodeMpiConfig config, Calls calls)
                calls_.abort(rank, 1, why);
              }}),
       clients_(static_cast<size_t>(here().ranks)),
-      shared_memory_(shared_memory_folder(config_.job, config_.node)) {
-  if (::mkdir(shared_memory_.c_str(), 0700) != 0) shared_memory_.clear();
-}
-
-NodeMpi::~NodeMpi() {
-  if (!shared_memory_.empty()) (void)remove_tree(shared_memory_);
-}
-
-std::string shared_memory_folder(const std::string& job, int node) {
-  return "/dev/shm/phalanx." + std::to_string(::geteuid()) + "." + job + "." + std::to_string(node);
-}
+      shared_memory_(config_.job, config_.node) {}
 
 Pmi1World NodeMpi::world() const {
   Pmi1World world;
@@ -184,10 +171,8 @@ Result<NodeMpi::Rank> NodeMpi::open(int local_rank) {
     // Open MPI 4 asks for PMIx only of launchers that it knows; this is the mark of one that has nothing
     // else.
     rank.variables = {"JSM_JSRUN_PORT=1"};
-    if (!shared_memory_.empty())
-      for (const char* transport : {"vader", "sm"})  // of Open MPI 4 and 5
-        rank.variables.push_back("OMPI_MCA_btl_" + std::string(transport) +
-                                 "_backing_directory=" + shared_memory_);
+    const auto shared = shared_memory_.variables();
+    rank.variables.insert(rank.variables.end(), shared.begin(), shared.end());
     std::vector<std::string> pmix;
     if (!pmix_ranks_.empty())
       pmix = pmix_ranks_.at(index).variables;

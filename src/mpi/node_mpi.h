@@ -13,6 +13,7 @@
 #include "base/unique_fd.h"
 #include "mpi/pmi1.h"
 #include "mpi/pmix_server.h"
+#include "mpi/shared_memory.h"
 #include "wire/connection.h"
 #include "wire/messages.h"
 
@@ -26,11 +27,6 @@ struct NodeMpiConfig {
   std::string path, library_path, libpmix;  // where libpmix may be: see libpmix_candidates
 };
 
-// A folder of its own for the shared memory of the node's ranks. Open MPI 4 names its segments by host and
-// local rank, so nodes of one machine would take each other's; and what a killed rank leaves in it goes with
-// it.
-std::string shared_memory_folder(const std::string& job, int node);
-
 class NodeMpi {
  public:
   struct Calls {
@@ -38,7 +34,6 @@ class NodeMpi {
     std::function<void(int local_rank, int code, const std::string& text)> abort;
   };
   NodeMpi(Loop& loop, NodeMpiConfig config, Calls calls);
-  ~NodeMpi();
 
   // `ready` is called once, from here or from the loop: ranks can be started.
   void prepare(std::function<void()> ready);
@@ -85,7 +80,7 @@ class NodeMpi {
   Pmi1 pmi1_;
   std::vector<Client> clients_;
   uint64_t pmi1_fences_ = 0;
-  std::string shared_memory_;  // a folder; empty where there is none
+  SharedMemory shared_memory_;
 
   std::vector<std::string> candidates_;  // libraries to be tried yet, the best last
   std::string pmix_trouble_;             // of all that were tried

@@ -15,6 +15,10 @@ NodeEnvironment::NodeEnvironment(const plan::Plan& plan, int node, const std::ve
   for (const auto& [name, value] : plan::node_env(plan, node)) shared_[name] = value;
   shared_["PWD"] = directory;
   for (const auto& [name, value] : plan.user) shared_[name] = value;
+  if (!plan.agents.empty()) {
+    std::string& path = shared_["PATH"];
+    path = plan.agents + (path.empty() ? "" : ":") + path;
+  }
   const plan::Env differing = plan::rank_env(plan, node, 0);
   for (const auto& [name, value] : shared_)
     if (!differing.count(name)) lines_.push_back(name + "=" + value);
@@ -43,6 +47,12 @@ void NodeEnvironment::Block::add(std::vector<std::string> lines) {
   pointers.insert(pointers.end(), shared.begin(), shared.end());
   for (size_t i = first_added; i < own.size(); ++i) pointers.push_back(own[i].c_str());
   pointers.push_back(nullptr);
+}
+
+std::vector<std::string> NodeEnvironment::for_node() const {
+  std::vector<std::string> lines = lines_;
+  lines.push_back("NODE_RANK=" + std::to_string(node_));
+  return lines;
 }
 
 const std::string* NodeEnvironment::find(const std::string& name) const {

@@ -23,6 +23,8 @@ class NodeEnvironment {
   };
   Block for_rank(int local_rank) const;
 
+  std::vector<std::string> for_node() const;  // what no rank has for itself: "NAME=value"
+
   const std::string* find(const std::string& name) const;
 
  private:

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "base/files.h"
-#include "mpi/node_mpi.h"
+#include "mpi/shared_memory.h"
 #include "node/guard_link.h"
 #include "node/supervisor.h"
 #include "process/spawn.h"
@@ -160,7 +160,7 @@ void Guard::clean_up(const std::string& reason) {
        received = receive(supervisor_link_.get()))
     adopt(received);
   rescue_logs();
-  (void)remove_tree(mpi::shared_memory_folder(config_.job, config_.node));
+  mpi::SharedMemory::remove(config_.job, config_.node);
   if (cgroup_) cgroup_->remove();
   loop_.stop();
 }

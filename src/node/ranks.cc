@@ -54,7 +54,23 @@ void Supervisor::start(const wire::Start& message) {
   plan_ = std::move(*plan);
   alone_ = message.alone;
   if (plan_->start == plan::Start::mpi) return prepare_mpi(message);
+  if (plan_->start == plan::Start::head) prepare_remotes(message);
   send(wire::to_json(start_ranks(message)));
+}
+
+void Supervisor::prepare_remotes(const wire::Start& message) {
+  const NodeEnvironment environment(*plan_, config_.node, message.environment, message.directory);
+  const plan::NodePart& part = plan_->nodes.at(static_cast<size_t>(config_.node));
+  null_input_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  RemoteBase base;
+  base.job = plan_->job;
+  base.node = config_.node;
+  base.environment = environment.for_node();
+  base.directory = message.directory;
+  if (!part.cpus.empty()) base.cpus = set_of(part.cpus);
+  set_common(base.spawn);
+  remotes_ = std::make_unique<Remotes>(loop_, std::move(base),
+                                       [this](const boost::json::object& told) { send(told); });
 }
 
 void Supervisor::prepare_mpi(const wire::Start& message) {
@@ -106,12 +122,16 @@ Result<process::Spawn> Supervisor::common_spawn(const NodeEnvironment& environme
   spawn.argv.push_back(nullptr);
   spawn.directory = message.directory.c_str();
   if (!plan_->nodes.at(static_cast<size_t>(config_.node)).cpus.empty()) spawn.cpus = &cpus;
+  set_common(spawn);
+  return spawn;
+}
+
+void Supervisor::set_common(process::Spawn& spawn) const {
   spawn.input = null_input_.get();
   spawn.outer_proc = parts_.outer_proc.get();
   spawn.cgroup_procs = parts_.cgroup ? parts_.cgroup->procs_fd() : -1;
   spawn.die_with_parent = parts_.mode == process::Mode::plain;
   if (parts_.open_files) spawn.open_files = &*parts_.open_files;
-  return spawn;
 }
 
 wire::Started Supervisor::start_ranks(const wire::Start& message) {
@@ -149,6 +169,7 @@ wire::Started Supervisor::start_ranks(const wire::Start& message) {
       extra = std::move(opened->extra);
       rank.extra = extra.get();
     }
+    if (remotes_) block.add(remotes_->variables());
     rank.env = std::move(block.pointers);
     rank.own = std::move(block.own);
     rank.output = ranks_.back().log.writer();
@@ -198,6 +219,7 @@ void Supervisor::on_child() {
   while (const auto ended = process::reap_one()) {
     if (ended->pid == copier_) copier_ended(*ended);
     if (mpi_ && mpi_->child_ended(ended->pid)) continue;
+    if (remotes_ && remotes_->child_ended(*ended)) continue;
     if (auto exit = exit_of(*ended)) exited.exits.push_back(std::move(*exit));
   }
   if (!exited.exits.empty()) send(wire::to_json(exited));

@@ -90,9 +90,12 @@ void Supervisor::on_frame(const wire::Frame& frame) {
   if (type == "ping") return on_ping();
   if (type == "leave") return leave();
   if (type == "prepare") return with<wire::Prepare>(*message, &Supervisor::prepare);
-  if (type == "fenced" && mpi_) return with_mpi<wire::Fenced>(*message, &mpi::NodeMpi::on_fenced);
-  if (type == "fetch" && mpi_) return with_mpi<wire::Fetch>(*message, &mpi::NodeMpi::on_fetch);
-  if (type == "fetched" && mpi_) return with_mpi<wire::Fetched>(*message, &mpi::NodeMpi::on_fetched);
+  if (type == "fenced") return with_part(*message, mpi_.get(), &mpi::NodeMpi::on_fenced);
+  if (type == "fetch") return with_part(*message, mpi_.get(), &mpi::NodeMpi::on_fetch);
+  if (type == "fetched") return with_part(*message, mpi_.get(), &mpi::NodeMpi::on_fetched);
+  if (type == "exec") return with_part(*message, remotes_.get(), &Remotes::exec);
+  if (type == "more") return with_part(*message, remotes_.get(), &Remotes::more);
+  if (type == "hang_up") return with_part(*message, remotes_.get(), &Remotes::hang_up);
   if (type == "start") return with<wire::Start>(*message, &Supervisor::start);
   if (type == "stop") return with<wire::Stop>(*message, &Supervisor::stop);
 }
@@ -104,11 +107,12 @@ void Supervisor::with(const boost::json::object& object, void (Supervisor::*hand
   (this->*handle)(*message);
 }
 
-template <class Message>
-void Supervisor::with_mpi(const boost::json::object& object, void (mpi::NodeMpi::*handle)(const Message&)) {
+template <class Message, class Part>
+void Supervisor::with_part(const boost::json::object& object, Part* part,
+                           void (Part::*handle)(const Message&)) {
   const auto message = wire::read<Message>(object);
   if (!message) return coordinator_gone(message.error().reason);
-  (*mpi_.*handle)(*message);
+  if (part) (part->*handle)(*message);
 }
 
 void Supervisor::on_ping() {

@@ -14,6 +14,7 @@
 #include "node/environment.h"
 #include "node/node.h"
 #include "node/rank_log.h"
+#include "node/remotes.h"
 #include "plan/plan.h"
 #include "process/isolation.h"
 #include "process/spawn.h"
@@ -54,8 +55,8 @@ class Supervisor {
   void on_frame(const wire::Frame& frame);
   template <class Message>
   void with(const boost::json::object& object, void (Supervisor::*handle)(const Message&));
-  template <class Message>
-  void with_mpi(const boost::json::object& object, void (mpi::NodeMpi::*handle)(const Message&));
+  template <class Message, class Part>
+  void with_part(const boost::json::object& object, Part* part, void (Part::*handle)(const Message&));
   void send(const boost::json::object& message);
   void hello();
   void heard();
@@ -67,11 +68,13 @@ class Supervisor {
   // ranks.cc: the processes
   void start(const wire::Start& message);
   void prepare_mpi(const wire::Start& message);
+  void prepare_remotes(const wire::Start& message);
   wire::Started start_ranks(const wire::Start& message);
   Result<process::Spawn> common_spawn(const NodeEnvironment& environment, const wire::Start& message,
                                       const cpu_set_t& cpus) const;
   void on_spawned(const process::Spawned& spawned, const std::string& program, int local_rank,
                   wire::Started& started);
+  void set_common(process::Spawn& spawn) const;
   void abort(int local_rank, int code, const std::string& text);
   void on_child();
   std::optional<wire::Exit> exit_of(const process::Ended& ended);
@@ -95,6 +98,7 @@ class Supervisor {
   std::unique_ptr<wire::Connection> link_;
   std::optional<plan::Plan> plan_;
   std::unique_ptr<mpi::NodeMpi> mpi_;   // of an MPI job
+  std::unique_ptr<Remotes> remotes_;    // of a job with launch: head
   std::vector<Rank> ranks_;             // by local rank
   std::map<pid_t, int> local_rank_of_;  // of living ranks
   pid_t copier_ = -1;                   // makes the working directory

@@ -66,7 +66,9 @@ json::object to_json(const Plan& plan) {
           {"user", json::value_from(plan.user)},
           {"pmi", plan.pmi},
           {"cluster", plan.cluster},
+          {"agents", plan.agents},
           {"hostfile", plan.hostfile},
+          {"hydra_hostfile", plan.hydra_hostfile},
           {"nodes", std::move(nodes)},
           {"notes", json::value_from(plan.notes)}};
 }
@@ -84,6 +86,8 @@ Result<Plan> from_json(const json::object& object) try {
   plan.user = json::value_to<Env>(object.at("user"));
   plan.pmi = json::value_to<std::string>(object.at("pmi"));
   plan.cluster = json::value_to<std::string>(object.at("cluster"));
+  plan.agents = json::value_to<std::string>(object.at("agents"));
+  plan.hydra_hostfile = json::value_to<std::string>(object.at("hydra_hostfile"));
   plan.hostfile = json::value_to<std::string>(object.at("hostfile"));
   for (const json::value& node : object.at("nodes").as_array())
     plan.nodes.push_back(node_from(node.as_object()));

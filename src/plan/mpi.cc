@@ -14,16 +14,6 @@ bool is_ipv6(const std::string& address) { return address.find(':') != std::stri
 // name.
 std::string name_of(const AllocatedNode& node) { return is_ipv6(node.address) ? node.host : node.address; }
 
-// Open MPI leaves the loopback interface out unless told, and so does nothing between nodes of one machine.
-void keep_to_loopback(const Allocation& allocation, Plan& plan) {
-  const bool local = std::all_of(
-      allocation.nodes.begin(), allocation.nodes.end(),
-      [](const AllocatedNode& node) { return node.address.starts_with("127.") || node.address == "::1"; });
-  if (!local) return;
-  plan.defaults["OMPI_MCA_btl_tcp_if_include"] = "lo";
-  plan.defaults["FI_TCP_IFACE"] = "lo";  // libfabric's, under MPICH
-}
-
 Env mpi_variables(const Plan& plan, const NodePart& node, int, int local_rank) {
   const std::string size = std::to_string(plan.world), local = std::to_string(local_rank);
   return {{"OMPI_COMM_WORLD_RANK", std::to_string(node.first_rank() + local_rank)},
@@ -35,6 +25,21 @@ Env mpi_variables(const Plan& plan, const NodePart& node, int, int local_rank) {
 }
 
 }  // namespace
+
+bool on_one_machine(const Allocation& allocation) {
+  return std::all_of(allocation.nodes.begin(), allocation.nodes.end(), [](const AllocatedNode& node) {
+    return node.address.starts_with("127.") || node.address == "::1";
+  });
+}
+
+void keep_to_loopback(const Allocation& allocation, Plan& plan) {
+  if (!on_one_machine(allocation)) return;
+  plan.defaults["OMPI_MCA_btl_tcp_if_include"] = "lo";
+  plan.defaults["FI_TCP_IFACE"] = "lo";  // libfabric's, under MPICH
+  // UCX (under both) would use shared memory between nodes of one machine, and looks for the other process by
+  // a number that is another's here.
+  if (allocation.nodes.size() > 1) plan.defaults["UCX_TLS"] = "tcp,self";
+}
 
 const Starter kMpi{
     Start::mpi,

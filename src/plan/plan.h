@@ -80,7 +80,9 @@ struct Plan {
   Env user;                       // environment_variables: wins over all of the above
   std::string pmi;                // mpi: "pmix" or "pmi1" alone; "": both are offered
   std::string cluster;            // tensorflow: the "cluster" of TF_CONFIG
+  std::string agents;             // launch: head: a folder of ssh, rsh and pdsh that go through Phalanx
   std::string hostfile;           // text of the host file, for launch: head
+  std::string hydra_hostfile;     // the same for MPICH's launcher
   std::vector<NodePart> nodes;
   int world = 0;                   // processes in all
   std::vector<std::string> notes;  // worth a line to the user before it starts

@@ -120,12 +120,19 @@ TEST(Plan, launch_node_gives_the_master_and_the_node_and_never_a_rank) {
 }
 
 TEST(Plan, launch_head_runs_once_on_node_0_with_a_host_file) {
-  const auto plan = make_plan(job(spec::Framework::none, {}, spec::Launch::head), nodes(2));
+  Allocation allocation = nodes(2);
+  const auto plan = make_plan(job(spec::Framework::none, {}, spec::Launch::head), allocation);
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->world, 1);
   EXPECT_EQ(plan->nodes[0].ranks(), 1);
   EXPECT_EQ(plan->nodes[1].ranks(), 0);
-  EXPECT_EQ(plan->hostfile, "127.0.0.1 slots=4\n127.0.0.1 slots=4\n");
+  EXPECT_EQ(plan->hostfile, "node-0 slots=4\nnode-1 slots=4\n");  // of one machine: by name
+  EXPECT_EQ(plan->hydra_hostfile, "node-0:4\nnode-1:4\n");
+  EXPECT_EQ(plan->defaults.at("OMPI_MCA_plm_rsh_agent"), "/jobs/neat_gas/bin/ssh");
+  allocation.nodes[0].address = "10.0.0.1";
+  allocation.nodes[1].address = "10.0.0.2";
+  EXPECT_EQ(make_plan(job(spec::Framework::none, {}, spec::Launch::head), allocation)->hostfile,
+            "10.0.0.1 slots=4\n10.0.0.2 slots=4\n");
   EXPECT_EQ(node_env(*plan, 0).at("PHALANX_HOSTFILE"), "/jobs/neat_gas/hostfile");
 }
 

@@ -34,6 +34,11 @@ void blocked_ranks(Plan& plan, int per_node);
 // Two processes on one GPU: NCCL refuses that, and so do we, unless it is asked for.
 Status check_gpus(const spec::JobSpec& spec, const Allocation& allocation, int per_node);
 
+// Open MPI leaves the loopback interface out unless told, and there is nothing else between nodes of one
+// machine.
+bool on_one_machine(const Allocation& allocation);
+void keep_to_loopback(const Allocation& allocation, Plan& plan);  // where they are
+
 // "uses 1 of 4 GPUs of each node", when a node has GPUs that its processes will not use.
 void note_idle_gpus(const Allocation& allocation, int per_node, Plan& plan);
 

@@ -84,6 +84,7 @@ UNSEEN bool prepare(Child& child) {
   if (child.output >= 0 &&
       (fails(child, duplicate(child.output, 1), "dup") || fails(child, duplicate(child.output, 2), "dup")))
     return false;
+  if (child.error_output >= 0 && fails(child, duplicate(child.error_output, 2), "dup")) return false;
   if (child.extra >= 0 && fails(child, duplicate(child.extra, child.extra_becomes), "dup")) return false;
   return !child.open_files ||
          !fails(child, call(SYS_prlimit64, 0, RLIMIT_NOFILE, address(child.open_files), 0), "setrlimit");

@@ -20,6 +20,7 @@ struct Child {
   const char* const* shell_argv = nullptr;  // of /bin/sh, should the program be a script without "#!"
   const char* directory = nullptr;
   int input = -1, output = -1;
+  int error_output = -1;
   int extra = -1, extra_becomes = -1;
   const cpu_set_t* cpus = nullptr;
   int cgroup_procs = -1;

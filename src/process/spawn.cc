@@ -41,6 +41,7 @@ Child child_of(const Spawn& what, const std::vector<int>& ignored) {
   child.directory = what.directory;
   child.input = what.input;
   child.output = what.output;
+  child.error_output = what.error;
   child.extra = what.extra;
   child.extra_becomes = kExtra;
   child.cpus = what.cpus;

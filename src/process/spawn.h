@@ -24,6 +24,7 @@ struct Spawn {
   std::vector<std::string> own;        // strings that `argv` and `env` point to and nobody else keeps
   const char* directory = nullptr;     // null: the caller's
   int input = -1, output = -1;         // stdin (-1: the caller's), and stdout with stderr (-1: the caller's)
+  int error = -1;                      // stderr alone (-1: as `output`)
   int extra = -1;                      // becomes descriptor kExtra
   const cpu_set_t* cpus = nullptr;     // affinity; null: the caller's
   int cgroup_procs = -1;               // a cgroup.procs to enter first

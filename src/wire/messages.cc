@@ -111,6 +111,26 @@ template <>
 Fetched take(const json::object& o) {
   return {get<uint64_t>(o, "id"), get<int>(o, "node"), get<int>(o, "status"), get<std::string>(o, "data")};
 }
+template <>
+Exec take(const json::object& o) {
+  return {get<uint64_t>(o, "id"), get<std::string>(o, "command")};
+}
+template <>
+ExecOutput take(const json::object& o) {
+  return {get<uint64_t>(o, "id"), get<bool>(o, "error"), get<std::string>(o, "data")};
+}
+template <>
+ExecEnded take(const json::object& o) {
+  return {get<uint64_t>(o, "id"), get<int>(o, "code"), get<std::string>(o, "error")};
+}
+template <>
+ExecMore take(const json::object& o) {
+  return {get<uint64_t>(o, "id"), get<uint64_t>(o, "bytes")};
+}
+template <>
+ExecHangUp take(const json::object& o) {
+  return {get<uint64_t>(o, "id")};
+}
 
 }  // namespace
 
@@ -172,6 +192,15 @@ json::object to_json(const Fetch& m) {
 json::object to_json(const Fetched& m) {
   return {{"type", "fetched"}, {"id", m.id}, {"node", m.node}, {"status", m.status}, {"data", m.data}};
 }
+json::object to_json(const Exec& m) { return {{"type", "exec"}, {"id", m.id}, {"command", m.command}}; }
+json::object to_json(const ExecOutput& m) {
+  return {{"type", "output"}, {"id", m.id}, {"error", m.error}, {"data", m.data}};
+}
+json::object to_json(const ExecEnded& m) {
+  return {{"type", "ended"}, {"id", m.id}, {"code", m.code}, {"error", m.error}};
+}
+json::object to_json(const ExecMore& m) { return {{"type", "more"}, {"id", m.id}, {"bytes", m.bytes}}; }
+json::object to_json(const ExecHangUp& m) { return {{"type", "hang_up"}, {"id", m.id}}; }
 json::object simple(const char* type) { return {{"type", type}}; }
 
 Result<json::object> parse(const std::string& body) {
@@ -207,5 +236,10 @@ template Result<Fence> read(const json::object&);
 template Result<Fenced> read(const json::object&);
 template Result<Fetch> read(const json::object&);
 template Result<Fetched> read(const json::object&);
+template Result<Exec> read(const json::object&);
+template Result<ExecOutput> read(const json::object&);
+template Result<ExecEnded> read(const json::object&);
+template Result<ExecMore> read(const json::object&);
+template Result<ExecHangUp> read(const json::object&);
 
 }  // namespace phalanx::wire

@@ -13,6 +13,9 @@
 //   fence     what its ranks have for all others        fenced    what the ranks of every node have
 //   fetch     wants what one rank elsewhere has         fetch     another node wants what your rank has
 //   fetched   here it is                                fetched   here it is
+//   output    of a remote command                       exec      run a command on your node
+//   ended     it has                                    more      so many bytes of its output were read
+//                                                       hang_up   nobody waits for it any more
 #pragma once
 
 #include <boost/json.hpp>
@@ -102,6 +105,28 @@ struct Fetched {
   std::string data;
 };
 
+// A command on another node, for launchers that would use ssh (launch: head). `id` is the coordinator's.
+struct Exec {
+  uint64_t id = 0;
+  std::string command;  // for /bin/sh
+};
+struct ExecOutput {
+  uint64_t id = 0;
+  bool error = false;  // standard error
+  std::string data;
+};
+struct ExecEnded {
+  uint64_t id = 0;
+  int code = 0;       // as a shell gives it
+  std::string error;  // why it could not be started
+};
+struct ExecMore {
+  uint64_t id = 0, bytes = 0;
+};
+struct ExecHangUp {
+  uint64_t id = 0;
+};
+
 boost::json::object to_json(const Hello& message);
 boost::json::object to_json(const Prepare& message);
 boost::json::object to_json(const Prepared& message);
@@ -116,6 +141,11 @@ boost::json::object to_json(const Fence& message);
 boost::json::object to_json(const Fenced& message);
 boost::json::object to_json(const Fetch& message);
 boost::json::object to_json(const Fetched& message);
+boost::json::object to_json(const Exec& message);
+boost::json::object to_json(const ExecOutput& message);
+boost::json::object to_json(const ExecEnded& message);
+boost::json::object to_json(const ExecMore& message);
+boost::json::object to_json(const ExecHangUp& message);
 boost::json::object simple(const char* type);  // ping, pong, leave, empty
 
 // The object of a control frame's body; it has a "type". Errors, never exceptions, on anything else.

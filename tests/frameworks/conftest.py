@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,28 @@ def activated(folder: Path) -> dict[str, str]:
 @pytest.fixture(scope="session")
 def torch_env() -> dict[str, str]:
     return activated(venv("torch"))
+
+
+BUILD = """
+from deepspeed.accelerator import get_accelerator
+get_accelerator().create_op_builder("ShareMemCommBuilder").load()
+"""
+
+
+@pytest.fixture(scope="session")
+def deepspeed_env(torch_env: dict[str, str]) -> dict[str, str]:
+    """DeepSpeed compiles a part of itself at its first use, here rather than in the middle of a job.
+
+    It waits for ever for a `lock` file that an interrupted compilation has left.
+    """
+    folder = venv("torch") / "extensions"
+    env = torch_env | {"TORCH_EXTENSIONS_DIR": str(folder)}
+    with open(folder.with_suffix(".lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for stale in folder.rglob("lock"):
+            stale.unlink()
+        subprocess.run(["python", "-c", BUILD], env=os.environ | env, check=True)
+    return env
 
 
 @pytest.fixture(scope="session")

@@ -36,6 +36,10 @@ void keep_to_loopback(const Allocation& allocation, Plan& plan) {
   if (!on_one_machine(allocation)) return;
   plan.defaults["OMPI_MCA_btl_tcp_if_include"] = "lo";
   plan.defaults["FI_TCP_IFACE"] = "lo";  // libfabric's, under MPICH
+  plan.defaults["UCX_NET_DEVICES"] = "lo";
+  // UCX takes nodes of one machine for one node, by the shared memory of System V, which they do share; then
+  // it looks for the other process in its own PID namespace and gives it up.
+  plan.defaults["UCX_TLS"] = "^sysv";
   // UCX (under both) would use shared memory between nodes of one machine, and looks for the other process by
   // a number that is another's here.
   if (allocation.nodes.size() > 1) plan.defaults["UCX_TLS"] = "tcp,self";
@@ -52,8 +56,8 @@ const Starter kMpi{
       plan.pmi = spec.distribution.pmi;
       const AllocatedNode& master = allocation.nodes.front();
       plan.common["AZ_BATCHAI_MPI_MASTER_NODE"] = name_of(master);
-      if (!master.ports.empty())
-        plan.common["AZ_BATCH_MASTER_NODE"] = name_of(master) + ":" + std::to_string(master.ports[0]);
+      plan.common["AZ_BATCH_MASTER_NODE"] =
+          name_of(master) + ":" + std::to_string(master.ports.empty() ? 0 : master.ports[0]);
       // The mark of an Azure ML job, by which DeepSpeed takes its address from AZ_BATCH_MASTER_NODE; it then
       // wants NCCL_SOCKET_IFNAME to be there.
       if (spec.argv.empty()) plan.common["AZUREML_EXPERIMENT_ID"] = spec.experiment_name;

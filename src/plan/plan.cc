@@ -36,14 +36,15 @@ Env phalanx_variables(const Allocation& allocation) {
 
 void set_addresses(const Allocation& allocation, Plan& plan) {
   const AllocatedNode& master = allocation.nodes.front();
-  if (plan.start == Start::once || master.ports.size() < kPortsOfNode0) return;
+  if (plan.start == Start::once) return;
+  const auto port = [&](size_t i) { return std::to_string(i < master.ports.size() ? master.ports[i] : 0); };
   if (plan.start != Start::mpi && plan.start != Start::tensorflow) {
     plan.common["MASTER_ADDR"] = master.address;
-    plan.common["MASTER_PORT"] = std::to_string(master.ports[0]);
+    plan.common["MASTER_PORT"] = port(0);
   }
   const bool ipv6 = master.address.find(':') != std::string::npos;
   plan.common["JAX_COORDINATOR_ADDRESS"] =
-      (ipv6 ? "[" + master.address + "]" : master.address) + ":" + std::to_string(master.ports[1]);
+      (ipv6 ? "[" + master.address + "]" : master.address) + ":" + port(1);
 }
 
 Status set_command(const spec::JobSpec& spec, const Allocation& allocation, Plan& plan) {

@@ -33,6 +33,12 @@ constexpr Hint kHints[] = {
      "two ranks of one node chose the same GPU: call torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"])), "
      "and do "
      "not start more processes per node than it has GPUs"},
+    {"Found no NVIDIA driver", "", 0, -1,
+     "no GPU can be used on that node: run with its CPUs (gloo as backend), or look at `nvidia-smi`"},
+    {"terminate called without an active exception", "", SIGABRT, -1,
+     "a thread of a library still ran when the process ended: call torch.distributed.destroy_process_group() "
+     "at "
+     "the end"},
     {"EADDRINUSE", "", 0, -1, kPort},
     {"ddress already in use", "", 0, -1, kPort},
     {"ModuleNotFoundError", "", 0, -1,

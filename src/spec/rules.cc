@@ -78,19 +78,31 @@ std::vector<std::string> programs_of(const JobSpec& spec) {
   return programs;
 }
 
-// An MPI job starts the processes itself; a launcher in each of them would start them all again.
+// "python -m torch.distributed.run": the module, where it is a launcher.
+std::string launcher_module(const std::string& command) {
+  for (const char* module : {"torch.distributed.run", "torch.distributed.launch",
+                             "accelerate.commands.launch", "deepspeed.launcher.runner"})
+    if (command.find(std::string("-m ") + module) != std::string::npos) return module;
+  return "";
+}
+
+// A job that starts each process itself, and a launcher in each of them that would start them all again.
 void check_launcher(const JobSpec& spec, const Places& places, Report& report) {
   const Distribution& d = spec.distribution;
-  if (d.framework != Framework::mpi || d.launch != Launch::process || spec.command.size() > kMaxCommand)
-    return;
-  constexpr std::string_view kLaunchers[] = {"mpirun",  "mpiexec",   "orterun",
-                                             "prterun", "deepspeed", "horovodrun"};
+  const bool mpi = d.framework == Framework::mpi;
+  const bool many = d.framework == Framework::pytorch && d.process_count_per_instance.value_or(1) > 1;
+  if ((!mpi && !many) || d.launch != Launch::process || spec.command.size() > kMaxCommand) return;
+  std::vector<std::string> launchers{"mpirun", "mpiexec", "orterun", "prterun", "deepspeed", "horovodrun"};
+  if (many) launchers = {"torchrun", "deepspeed", "accelerate"};
+  std::string found = many ? launcher_module(spec.command) : "";
   for (const std::string& program : programs_of(spec))
-    if (std::find(std::begin(kLaunchers), std::end(kLaunchers), program) != std::end(kLaunchers))
-      return report.error(place_of(places, "command"),
-                          "the command starts " + program +
-                              ", and type: mpi starts it once per process; leave " + program +
-                              " out, or say launch: head, which starts the command once, on the first node");
+    if (std::find(launchers.begin(), launchers.end(), program) != launchers.end()) found = program;
+  if (found.empty()) return;
+  report.error(place_of(places, "command"),
+               "the command starts " + found + ", and this job starts the command once per process; leave " +
+                   found + " out, or " +
+                   (mpi ? "say launch: head, which starts the command once, on the first node"
+                        : "leave process_count_per_instance out, so that it is started once per node"));
 }
 
 // More than any cluster has, and few enough for a number of each.

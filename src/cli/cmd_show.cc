@@ -1,4 +1,5 @@
 // phalanx show: one job, whole.
+#include <algorithm>
 #include <ctime>
 
 #include "base/files.h"
@@ -22,7 +23,10 @@ std::string line(const char* key, const std::string& text) {
   return padded + harmless_word(text) + "\n";
 }
 
-std::string clock_of_day(double seconds) { return seconds > 0 ? local_time(seconds).substr(11) : "-"; }
+std::string clock_of_day(double seconds) {
+  const std::string time = local_time(seconds);
+  return time.substr(std::min(time.find(' ') + 1, time.size()));  // "-" where no calendar shows it
+}
 
 std::string exit_text(const job::RankView& rank) {
   if (rank.phase != job::RankView::Phase::ended) return "-";

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "cli/completion.h"
 #include "cli/harmless.h"
 #include "cli/words.h"
@@ -71,6 +73,16 @@ TEST(words, durations) {
   EXPECT_EQ(duration(7620), "2 h 07 min");
   EXPECT_EQ(duration(270000), "3 d 3 h");
   EXPECT_EQ(clock_time(3723), "1:02:03");
+}
+
+TEST(words, times_that_no_calendar_shows) {
+  for (const double time : {1e12, 1e19, 1e300, -1.0, -1e300, HUGE_VAL, -HUGE_VAL, std::nan("")}) {
+    EXPECT_EQ(local_time(time), "-") << time;
+    for (const std::string& text : {duration(time), clock_time(time), age(time, 0), age(1, time)})
+      EXPECT_LT(text.size(), 40u) << time;
+  }
+  EXPECT_EQ(duration(std::nan("")), "1 ms");
+  EXPECT_EQ(clock_time(HUGE_VAL), "277777777777:46:40");
 }
 
 TEST(words, a_status_for_every_state) {

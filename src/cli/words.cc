@@ -21,6 +21,12 @@ std::string counted(int number, const char* one, const char* many) {
   return std::to_string(number) + " " + (number == 1 ? one : many);
 }
 
+// Without its fraction; an event may hold any number.
+long whole_seconds(double seconds) {
+  constexpr double kMost = 1e15;  // 30 million years
+  return seconds > 0 ? static_cast<long>(std::min(seconds, kMost)) : 0;
+}
+
 int alive(const job::JobView& view) {
   return static_cast<int>(std::count_if(view.ranks.begin(), view.ranks.end(), [](const job::RankView& rank) {
     return rank.phase == job::RankView::Phase::running;
@@ -50,24 +56,24 @@ std::string log_path(const job::JobView& view, const std::string& folder) {
 }  // namespace
 
 std::string duration(double seconds) {
-  if (seconds < 0) seconds = 0;
+  if (!(seconds > 0)) seconds = 0;
   if (seconds < 0.9995) return format("%.0f ms", std::max(seconds * 1000, 1.0));
   if (seconds < 99.95) return format("%.1f s", seconds);
-  const auto whole = static_cast<long>(seconds);
+  const long whole = whole_seconds(seconds);
   if (whole < 3600) return format("%ld min %02ld s", whole / 60, whole % 60);
   if (whole < 86400) return format("%ld h %02ld min", whole / 3600, whole / 60 % 60);
   return format("%ld d %ld h", whole / 86400, whole / 3600 % 24);
 }
 
 std::string clock_time(double seconds) {
-  const auto whole = static_cast<long>(std::max(seconds, 0.0));
+  const long whole = whole_seconds(seconds);
   if (whole < 3600) return format("%02ld:%02ld", whole / 60, whole % 60);
   return format("%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
 std::string age(double then, double now) {
   if (then <= 0) return "";
-  const auto whole = static_cast<long>(std::max(now - then, 0.0));
+  const long whole = whole_seconds(now - then);
   if (whole < 60) return format("%ld s ago", whole);
   if (whole < 3600) return format("%ld min ago", whole / 60);
   if (whole < 48 * 3600) return format("%ld h ago", whole / 3600);
@@ -75,7 +81,8 @@ std::string age(double then, double now) {
 }
 
 std::string local_time(double seconds) {
-  if (seconds <= 0 || seconds > 1e11) return "-";
+  constexpr double kMost = 1e11;  // the year 5138
+  if (!(seconds > 0 && seconds < kMost)) return "-";
   const auto whole = static_cast<time_t>(seconds);
   tm parts{};
   char text[32];

@@ -362,3 +362,19 @@ def test_zsh_takes_the_script(phalanx: Any, run: Any) -> None:
     code = f"autoload -Uz compinit && compinit -u -D && source {script} && print -r -- $_comps[phalanx]"
     done = subprocess.run(["zsh", "-f", "-c", code], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("_phalanx\n", "")
+
+
+@pytest.mark.parametrize("at", [1e12, 1e19, -1e12, 1e300, "1e999", -0.5])
+def test_times_beyond_any_calendar_are_shown_somehow(phalanx: Any, run: Any, at: Any) -> None:
+    folder = make_job(phalanx.home, "strange")
+    lines = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()[:-1]]
+    for line in lines:
+        line |= {"time": "AT", "at": "AT"}
+    text = "\n".join(json.dumps(line) for line in lines) + "\n"
+    (folder / "events.jsonl").write_text(text.replace('"AT"', str(at)))
+    for command in (["show"], ["list"], ["logs"], ["logs", "--follow"], ["cancel", "strange"]):
+        shown = run(*command)
+        assert shown.returncode == 0, (command, shown.stderr)
+    for output in ("json", "yaml", "tsv", "table"):
+        assert run("show", "-o", output).returncode == 0
+        assert run("list", "-o", output).returncode == 0

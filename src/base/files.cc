@@ -39,16 +39,19 @@ Result<std::string> read_file(const std::string& path, uint64_t limit) {
   };
   if (S_ISREG(info.st_mode) && static_cast<uint64_t>(info.st_size) > limit)
     return too_long(static_cast<uint64_t>(info.st_size));
+  // Into the text itself, and not by way of the stack, which may be small.
+  constexpr size_t kPiece = 64 << 10;
   std::string text;
-  text.reserve(static_cast<size_t>(info.st_size) + 1);
-  char buffer[65536];
-  for (;;) {
-    const ssize_t n = ::read(fd.get(), buffer, sizeof buffer);
-    if (n < 0 && errno == EINTR) continue;
+  for (size_t size = 0, room = static_cast<size_t>(info.st_size) + 1;; room = kPiece) {
+    text.resize(size + room);
+    ssize_t n;
+    do n = ::read(fd.get(), text.data() + size, room);
+    while (n < 0 && errno == EINTR);
     if (n < 0) return errno_error(path);
+    size += static_cast<size_t>(n);
+    text.resize(size);
     if (n == 0) return text;
-    text.append(buffer, static_cast<size_t>(n));
-    if (text.size() > limit) return too_long(text.size());
+    if (size > limit) return too_long(size);
   }
 }
 

@@ -17,6 +17,10 @@ namespace phalanx::job {
 namespace {
 
 constexpr uint64_t kLongestIgnoreFile = 1 << 20;
+// Folders in one another. Each takes two descriptors, of the 1024 that a process commonly has, and some of
+// the stack.
+constexpr size_t kDeepest = 250;
+constexpr size_t kShownPath = 100;
 
 struct Identity {
   dev_t device = 0;
@@ -32,7 +36,7 @@ class TreeCopy {
   TreeCopy(std::string from, const IgnoreRules* rules, bool follow, const Stop& stop = {})
       : from_(std::move(from)), rules_(rules), follow_(follow), stop_(stop), copier_(stop) {}
 
-  Status copy_folder(int from, int to, const std::string& path);
+  Status copy_folder(UniqueFd from, int to, const std::string& path);
   Status copy_file(int from_folder, const char* name, int to_folder, const std::string& path);
   void never_enter(Identity folder) { never_.push_back(folder); }
   SnapshotCount& count() { return count_; }
@@ -55,12 +59,16 @@ class TreeCopy {
   SnapshotCount count_;
 };
 
-Status TreeCopy::copy_folder(int from, int to, const std::string& path) {
+Status TreeCopy::copy_folder(UniqueFd source, int to, const std::string& path) {
   struct stat info {};
-  if (::fstat(from, &info) != 0) return failed(path, "");
-  const int listed = ::fcntl(from, F_DUPFD_CLOEXEC, 0);  // closedir closes its own
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(listed < 0 ? nullptr : ::fdopendir(listed), ::closedir);
+  if (above_.size() == kDeepest)
+    return Error{Code::invalid, from_ + ": has more than " + std::to_string(kDeepest) +
+                                    " folders in one another, as in " + path.substr(0, kShownPath) +
+                                    "...; leave them out (.amlignore)"};
+  if (::fstat(source.get(), &info) != 0) return failed(path, "");
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::fdopendir(source.get()), ::closedir);
   if (!folder) return failed(path, "");
+  const int from = source.release();  // closedir closes it
   above_.push_back(identity(info));
   while (const dirent* entry = ::readdir(folder.get())) {
     const std::string_view name = entry->d_name;
@@ -97,12 +105,12 @@ Status TreeCopy::copy_subfolder(int from, int to, const char* name, const std::s
     count_.skipped.push_back(path);
     return Done{};
   }
-  const UniqueFd source(::openat(from, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  UniqueFd source(::openat(from, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!source) return failed(path, ": cannot be read");
   if (::mkdirat(to, name, 0700) != 0 && errno != EEXIST) return failed(path, ": copy");
   const UniqueFd target(::openat(to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!target) return failed(path, ": copy");
-  return copy_folder(source.get(), target.get(), path);
+  return copy_folder(std::move(source), target.get(), path);
 }
 
 Status TreeCopy::copy_link(int from, int to, const char* name, const std::string& path) {
@@ -164,7 +172,7 @@ Result<SnapshotCount> snapshot_file(const std::string& from, const std::string& 
 }
 
 Result<SnapshotCount> snapshot_folder(const std::string& from, const std::string& to, const Stop& stop) {
-  const UniqueFd source = TRY(open_file(from, O_RDONLY | O_DIRECTORY));
+  UniqueFd source = TRY(open_file(from, O_RDONLY | O_DIRECTORY));
   const UniqueFd target = TRY(open_file(to, O_RDONLY | O_DIRECTORY));
   std::string used;
   const IgnoreRules rules = TRY(read_rules(from, used));
@@ -172,7 +180,7 @@ Result<SnapshotCount> snapshot_folder(const std::string& from, const std::string
   tree.never_enter(TRY(refuse_itself(source.get(), target.get(), to)));
   struct stat jobs {};  // each holds a copy of the code: with these in it the next would be twice as large
   if (::stat(jobs_folder().c_str(), &jobs) == 0) tree.never_enter(identity(jobs));
-  TRY(tree.copy_folder(source.get(), target.get(), ""));
+  TRY(tree.copy_folder(std::move(source), target.get(), ""));
   tree.count().ignore_file = used;
   return std::move(tree.count());
 }
@@ -193,12 +201,12 @@ Result<SnapshotCount> take_snapshot(const std::string& from, const std::string& 
 }
 
 Status copy_folder(const std::string& from, const std::string& to) {
-  const UniqueFd source = TRY(open_file(from, O_RDONLY | O_DIRECTORY));
+  UniqueFd source = TRY(open_file(from, O_RDONLY | O_DIRECTORY));
   TRY(make_folders(to));
   const UniqueFd target = TRY(open_file(to, O_RDONLY | O_DIRECTORY));
   TreeCopy tree(from, nullptr, false);
   tree.never_enter(TRY(refuse_itself(source.get(), target.get(), to)));
-  return tree.copy_folder(source.get(), target.get(), "");
+  return tree.copy_folder(std::move(source), target.get(), "");
 }
 
 }  // namespace phalanx::job

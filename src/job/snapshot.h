@@ -25,6 +25,7 @@ struct SnapshotCount {
 // itself where it lies inside, nor the folder of all jobs. Modes and times are kept (folders stay writable by
 // their owner); reflinks are used where the file system has them. A link to nothing stays a link. On failure
 // `to` is removed if it was not there before, and the error names the file. `stop` ends it with an error.
+// More than 250 folders in one another are an error.
 Result<SnapshotCount> take_snapshot(const std::string& from, const std::string& to, const Stop& stop = {});
 
 // A plain copy of a folder, without ignore rules: the working directory of a node. Links stay links. What is

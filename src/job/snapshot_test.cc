@@ -137,6 +137,20 @@ TEST(snapshot, never_enters_the_folder_of_all_jobs) {
   EXPECT_FALSE(exists(trees.to + "/link"));
 }
 
+TEST(snapshot, too_many_folders_in_one_another_are_an_error) {
+  Trees trees;
+  std::string name;
+  for (int i = 1; i < 250; ++i) name += (name.empty() ? "f" : "/f");
+  trees.put(name + "/a");
+  EXPECT_EQ(take_snapshot(trees.from, trees.to)->files, 1u);
+  ASSERT_TRUE(remove_tree(trees.to));
+  ASSERT_TRUE(make_folders(trees.from + "/" + name + "/f"));
+  const auto count = take_snapshot(trees.from, trees.to);
+  ASSERT_FALSE(count);
+  EXPECT_NE(count.error().reason.find("more than 250 folders in one another"), std::string::npos);
+  EXPECT_FALSE(exists(trees.to));
+}
+
 // Root reads everything: as root, the test is an ordinary user while this lives.
 struct OrdinaryUser {
   OrdinaryUser() {

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import resource
+import subprocess
 from pathlib import Path
 from textwrap import dedent
 
@@ -146,3 +149,24 @@ def test_an_unwritable_home_is_said(phalanx: Phalanx, tmp_path: Path) -> None:
     assert done.returncode == 125
     assert "home" in done.stderr
     assert not (phalanx.folder / "started").exists()
+
+
+def test_code_of_thousands_of_folders_in_one_another_is_refused(phalanx: Phalanx) -> None:
+    """Deeper than a path can say, so each is made from within the one above."""
+    (phalanx.folder / "src").mkdir()
+    folder = os.open(phalanx.folder / "src", os.O_RDONLY)
+    for _ in range(3000):
+        os.mkdir("deep", dir_fd=folder)
+        inner = os.open("deep", os.O_RDONLY, dir_fd=folder)
+        os.close(folder)
+        folder = inner
+    os.close(folder)
+    path = phalanx.folder / "job.yml"
+    path.write_text(ENV + "command: touch started\ncode: src\n")
+    done = phalanx.run(
+        "run", path, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (20000, 20000))
+    )
+    assert done.returncode == 125, done.stderr
+    assert "folders in one another" in done.stderr
+    nothing_happened(phalanx)
+    subprocess.run(["rm", "-rf", phalanx.folder / "src"], check=True)

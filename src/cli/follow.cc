@@ -55,6 +55,7 @@ class Follower {
   void on_control();
   void on_signal(int signal);
   void on_tick();
+  void on_broken_output(Error error);
   void ask_to_stop(bool kill);
   void look_for_coordinator();
   void show_state();
@@ -69,6 +70,7 @@ class Follower {
   Loop loop_;
   job::EventReader reader_;
   Followed result_;
+  std::optional<Error> broken_output_;
   Console console_;
   LogTails tails_;
   Outlet outlet_;
@@ -101,7 +103,9 @@ Follower::Follower(std::string folder, UniqueFd control, const FollowOptions& op
       control_(std::move(control)),
       reader_(layout_.events()),
       console_(console_options(terminal_, options)),
-      outlet_(loop_, STDOUT_FILENO, [this] { pump(); }) {}
+      outlet_(
+          loop_, STDOUT_FILENO, [this] { pump(); },
+          [this](Error error) { on_broken_output(std::move(error)); }) {}
 
 Result<Followed> Follower::run() {
   read_events();
@@ -113,7 +117,14 @@ Result<Followed> Follower::run() {
   pump();
   if (!finished_ && !watching_) start_watching();  // it has ended, but stdout does not take all at once
   if (!finished_) loop_.run();
+  if (broken_output_) return *std::move(broken_output_);
   return std::move(result_);
+}
+
+void Follower::on_broken_output(Error error) {
+  broken_output_ = std::move(error);
+  finished_ = true;
+  loop_.stop();
 }
 
 void Follower::read_events() {
@@ -175,10 +186,11 @@ void Follower::pump() {
   for (int round = 0; round < 8 && tails_.any_touched() && !outlet_.full(); ++round)
     tails_.read([&](int rank, std::string_view bytes) { console_.add(rank, bytes, now); });
   outlet_.write(console_.flush(now));
+  if (broken_output_) return;
   const bool all_read = !tails_.any_touched();
   if (ended() && all_read) {
     outlet_.write(console_.finish());
-    finished_ = outlet_.empty();  // else the outlet calls again when it is
+    finished_ = finished_ || outlet_.empty();  // else the outlet calls again when it is
     return finished_ ? loop_.stop() : void();
   }
   due_.cancel();

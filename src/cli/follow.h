@@ -28,7 +28,8 @@ struct Followed {
   int signal = 0;     // SIGINT or SIGTERM, if one came
 };
 
-// `control` is a connection to the coordinator, or empty.
+// `control` is a connection to the coordinator, or empty. An error: stdout cannot be written, so nobody
+// watches any more.
 Result<Followed> follow(const std::string& folder, UniqueFd control, const FollowOptions& options);
 
 }  // namespace phalanx::cli

@@ -86,7 +86,8 @@ TEST(outlet, a_sleeping_reader_stops_nobody) {
   const UniqueFd reader(ends[0]), writer(ends[1]);
   Loop loop;
   bool emptied = false;
-  Outlet outlet(loop, writer.get(), [&] { emptied = true, loop.stop(); });
+  Outlet outlet(
+      loop, writer.get(), [&] { emptied = true, loop.stop(); }, [](const Error&) {});
   const std::string text(3 << 20, 'x');
   outlet.write(text);
   EXPECT_TRUE(outlet.full());

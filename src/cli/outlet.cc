@@ -8,7 +8,7 @@
 #include <cerrno>
 
 #include "base/files.h"
-#include "cli/cli.h"
+#include "cli/terminal.h"
 
 namespace phalanx::cli {
 namespace {
@@ -23,24 +23,36 @@ bool takes_all(int fd) {
 
 }  // namespace
 
-Outlet::Outlet(Loop& loop, int fd, std::function<void()> emptied)
-    : loop_(loop), fd_(fd), at_once_(takes_all(fd)), emptied_(std::move(emptied)) {}
+Outlet::Outlet(Loop& loop, int fd, std::function<void()> emptied, std::function<void(Error)> failed)
+    : loop_(loop),
+      fd_(fd),
+      at_once_(takes_all(fd)),
+      emptied_(std::move(emptied)),
+      failed_(std::move(failed)) {}
 
 void Outlet::write(std::string_view text) {
-  if (text.empty()) return;
+  if (text.empty() || failed_already_) return;
   if (at_once_) {
-    if (!write_all(fd_, text)) ::_exit(static_cast<int>(Exit::failed));
+    if (!write_all(fd_, text)) fail();
     return;
   }
   waiting_ += text;
   if (!watch_) watch_ = loop_.watch(fd_, EPOLLOUT, [this](uint32_t) { on_ready(); });
 }
 
+void Outlet::fail() {
+  Error error = cannot_write_out();
+  failed_already_ = true;
+  waiting_.clear();
+  written_ = 0;
+  watch_.cancel();
+  failed_(std::move(error));
+}
+
 void Outlet::on_ready() {
   const size_t size = std::min(waiting_.size() - written_, kNeverBlocks);
   const ssize_t n = ::write(fd_, waiting_.data() + written_, size);
-  if (n < 0 && errno != EINTR && errno != EAGAIN)
-    ::_exit(static_cast<int>(Exit::failed));  // the reader is gone
+  if (n < 0 && errno != EINTR && errno != EAGAIN) return fail();
   if (n > 0) written_ += static_cast<size_t>(n);
   if (!empty()) return;
   waiting_.clear();

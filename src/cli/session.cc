@@ -21,7 +21,7 @@ int dry_run(const engine::Submission& submission, const SessionOptions& options)
   const auto plan = engine::preview(submission);
   if (!plan) return fail(plan.error(), kRefused);
   const auto format = format_of(options.output).value_or(Format::table);
-  put(format == Format::table ? plan::describe(*plan) : render(format, plan::to_json(*plan)));
+  put(format == Format::table ? plan::describe(*plan) : render(format, plan::to_json(*plan)), Exit::refused);
   return static_cast<int>(Exit::ok);
 }
 
@@ -48,19 +48,25 @@ int take_back(const engine::Handle& handle, int signal) {
   return 128 + signal;
 }
 
+std::string how_to_look(const std::string& name) {
+  return "`phalanx logs " + name + " --follow` shows it, `phalanx cancel " + name + "` stops it";
+}
+
+int unwatched(const Error& error, const std::string& name) {
+  return fail(error.reason + "; job " + name + " goes on: " + how_to_look(name), kRefused);
+}
+
 int detach(const engine::Handle& handle, const SessionOptions& options) {
   if (options.output.empty()) {
-    put(handle.name + "\n");
-    if (!options.quiet)
-      say("`phalanx logs " + handle.name + " --follow` shows it, `phalanx cancel " + handle.name +
-          "` stops it");
+    if (const Status told = write_out(handle.name + "\n"); !told) return unwatched(told.error(), handle.name);
+    if (!options.quiet) say(how_to_look(handle.name));
     return static_cast<int>(Exit::ok);
   }
   job::JobView view;
   view.name = handle.name;
   if (auto read = view_of(handle.folder)) view = std::move(*read);
-  put(render(*format_of(options.output), job_object(view, handle.folder)));
-  return static_cast<int>(Exit::ok);
+  const Status told = write_out(render(*format_of(options.output), job_object(view, handle.folder)));
+  return told ? static_cast<int>(Exit::ok) : unwatched(told.error(), handle.name);
 }
 
 void tell_end(const job::JobView& view, const std::string& folder, const SessionOptions& options) {
@@ -68,7 +74,8 @@ void tell_end(const job::JobView& view, const std::string& folder, const Session
     say(verdict_block(view, folder));
   else if (!options.quiet)
     say(summary(view, folder));
-  if (!options.output.empty()) put(render(*format_of(options.output), job_object(view, folder)));
+  if (!options.output.empty())
+    put(render(*format_of(options.output), job_object(view, folder)), Exit::refused);
 }
 
 int exit_code(const Followed& followed) {
@@ -88,6 +95,7 @@ std::vector<std::string> own_environment() {
 int run_session(engine::Submission submission, const SessionOptions& options) {
   if (refuses(submission.spec, options.quiet)) return kRefused;
   if (options.dry_run) return dry_run(submission, options);
+  const bool foreground = submission.foreground;
   engine::Interrupts interrupts;
   auto handle = engine::submit(std::move(submission), interrupts);
   const int signal = interrupts.waiting();
@@ -106,7 +114,8 @@ int run_session(engine::Submission submission, const SessionOptions& options) {
   follow_options.only_rank = options.only_rank;
   follow_options.terminate_cancels = options.terminate_cancels;
   const auto followed = follow(handle->folder, std::move(handle->control), follow_options);
-  if (!followed) return fail(followed.error(), kRefused);
+  if (!followed && foreground) return fail(followed.error().reason + "; the job is stopped", kRefused);
+  if (!followed) return unwatched(followed.error(), handle->name);
   tell_end(followed->view, handle->folder, options);
   return exit_code(*followed);
 }

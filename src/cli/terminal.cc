@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
 #include "base/files.h"
-#include "cli/cli.h"
 #include "cli/harmless.h"
 
 namespace phalanx::cli {
@@ -44,8 +44,19 @@ Terminal Terminal::of(int fd) {
   return terminal;
 }
 
-void put(std::string_view text) {
-  if (!write_all(STDOUT_FILENO, text)) std::_Exit(static_cast<int>(Exit::failed));
+Error cannot_write_out() {
+  if (errno == EPIPE) std::_Exit(static_cast<int>(Exit::failed));
+  return errno_error("standard output cannot be written");
+}
+
+Status write_out(std::string_view text) {
+  if (!write_all(STDOUT_FILENO, text)) return cannot_write_out();
+  return Done{};
+}
+
+void put(std::string_view text, Exit on_failure) {
+  if (const Status written = write_out(text); !written)
+    std::_Exit(fail(written.error(), static_cast<int>(on_failure)));
 }
 
 void say(std::string_view text) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "cli/cli.h"
 
 namespace phalanx::cli {
 
@@ -18,7 +19,13 @@ struct Terminal {
   static Terminal of(int fd);
 };
 
-void put(std::string_view text);  // to stdout; a failure to write ends the program, as a closed pipe does
+// To stdout. A reader that has gone ends the program without a word, as it does with others; any other
+// failure is an error for people.
+Status write_out(std::string_view text);
+Error cannot_write_out();  // from errno, after a failed write to stdout; does not return when the reader has
+                           // gone
+// The same, and the error ends the program.
+void put(std::string_view text, Exit on_failure = Exit::failed);
 void say(std::string_view text);  // "phalanx: " + text + newline, to stderr; made harmless on a terminal
 
 // The error in our words on stderr; returns the exit code, for `return fail(...)`.

@@ -80,6 +80,7 @@ class Logs : public Command {
     const int world = std::max(view.world, 1);
     Console::Options options;
     options.prefix = !no_prefix_ && rank_ < 0;
+    options.alone = rank_ >= 0;
     const Terminal terminal = Terminal::of(1);
     options.colour = terminal.colour;
     options.harmless = terminal.is_terminal;

@@ -5,7 +5,9 @@
 // once, as
 // "[ranks 0-7] ". The order of one rank's lines is always kept. What a carriage return overwrote is not shown
 // in a pipe; on a terminal, unfinished lines (progress bars) live in an area at the bottom, above the status
-// line. One process: no prefix. On a terminal the text is made harmless; in a pipe bytes pass as they are.
+// line. On a terminal the text is made harmless; in a pipe bytes pass as they are.
+// One process: no prefix, and in a pipe not a byte is changed; else a line of more than 64 KiB is shown in
+// pieces.
 #pragma once
 
 #include <chrono>
@@ -27,6 +29,7 @@ class Console {
     bool harmless = false;  // the ranks' text is cleaned for a terminal
     bool colour = false;    // of our prefixes
     bool prefix = true;     // where there is more than one rank
+    bool alone = false;     // of several ranks, the bytes of one alone are added
     size_t width = 80, height = 24;
     std::chrono::milliseconds window{50};
   };
@@ -62,6 +65,10 @@ class Console {
     Time since;
   };
 
+  // Nothing to add to the bytes, and nobody to protect from them.
+  bool passes_through() const {
+    return !options_.terminal && !options_.harmless && (world_ <= 1 || options_.alone);
+  }
   Rank& rank_at(int rank);
   void take_text(int number, Rank& rank, std::string_view text, Time now);
   void take_return(Rank& rank);

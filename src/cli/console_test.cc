@@ -32,8 +32,19 @@ Console::Options terminal() {
 
 TEST(console, one_process_has_no_prefix_and_no_delay) {
   Screen screen(1);
-  EXPECT_EQ(screen.add(0, "a\nb\nhalf").after(0), "a\nb\n");
-  EXPECT_EQ(screen.console.finish(), "half\n");
+  EXPECT_EQ(screen.add(0, "a\nb\nhalf").after(0), "a\nb\nhalf");
+  EXPECT_EQ(screen.console.finish(), "");
+}
+
+TEST(console, one_process_passes_through_a_pipe) {
+  const std::string bytes = std::string("\x1b[2J\0\xff\x07 50%\r100%\r\n", 20) + std::string(200000, 'x');
+  Screen one(1);
+  EXPECT_EQ(one.add(0, bytes).after(0) + one.console.finish(), bytes);
+  Console::Options alone;
+  alone.prefix = false;
+  alone.alone = true;
+  Screen of_many(8, alone);
+  EXPECT_EQ(of_many.add(3, bytes).after(0) + of_many.console.finish(), bytes);
 }
 
 TEST(console, lines_carry_node_and_rank) {
@@ -93,37 +104,37 @@ TEST(console, many_equal_lines_take_no_quadratic_time) {
 }
 
 TEST(console, pieces_of_a_line_are_joined) {
-  Screen screen(1);
+  Screen screen(2);
   screen.add(0, "a").add(0, "b").add(0, "\nc\r").add(0, "\nd\n");
-  EXPECT_EQ(screen.after(0), "ab\nc\nd\n");
+  EXPECT_EQ(screen.after(50), "[0/0] ab\n[0/0] c\n[0/0] d\n");
 }
 
 TEST(console, a_long_line_comes_in_pieces) {
-  Screen screen(1);
+  Screen screen(2);
   screen.add(0, std::string(150000, 'x') + "\n");
-  const std::string text = screen.after(0);
-  EXPECT_EQ(text.size(), 150003u);
-  EXPECT_EQ(text.find('\n'), 65536u);
+  const std::string text = screen.after(50);
+  EXPECT_EQ(text.size(), 150003u + 3 * 6);
+  EXPECT_EQ(text.find('\n'), 6 + 65536u);
 }
 
-TEST(console, bytes_pass_through_a_pipe_as_they_are) {
-  Screen screen(1);
+TEST(console, bytes_of_a_line_pass_through_a_pipe_as_they_are) {
+  Screen screen(2);
   const std::string bytes("\x1b[2J\0\xff\x07 x\n", 10);
-  EXPECT_EQ(screen.add(0, bytes).after(0), bytes);
+  EXPECT_EQ(screen.add(0, bytes).after(50), "[0/0] " + bytes);
 }
 
 TEST(console, of_a_bar_a_pipe_sees_its_last_state) {
-  Screen screen(1);
+  Screen screen(2);
   EXPECT_EQ(screen.add(0, "\r10%").add(0, "\r50%\r").add(0, "99%").after(500), "");
-  EXPECT_EQ(screen.add(0, "\r100%\nnext\n").after(0), "100%\nnext\n");
-  EXPECT_EQ(screen.add(0, "\r 7%\r\nx\n").after(0), " 7%\nx\n");
-  EXPECT_EQ(screen.add(0, "\r 1%").console.finish(), " 1%\n");
+  EXPECT_EQ(screen.add(0, "\r100%\nnext\n").after(50), "[0/0] 100%\n[0/0] next\n");
+  EXPECT_EQ(screen.add(0, "\r 7%\r\nx\n").after(50), "[0/0]  7%\n[0/0] x\n");
+  EXPECT_EQ(screen.add(0, "\r 1%").console.finish(), "[0/0]  1%\n");
 }
 
 TEST(console, a_bar_that_was_wiped_away_leaves_nothing) {
-  Screen screen(1);
+  Screen screen(2);
   screen.add(0, "\r50%\r    \rmessage\n");
-  EXPECT_EQ(screen.after(0), "message\n");
+  EXPECT_EQ(screen.after(50), "[0/0] message\n");
 }
 
 TEST(console, bars_live_at_the_bottom_of_a_terminal) {

@@ -92,6 +92,7 @@ Console::Options console_options(const Terminal& terminal, const FollowOptions& 
   console.colour = terminal.colour;
   console.prefix = options.prefix && options.only_rank < 0;
   console.width = terminal.width;
+  console.alone = options.only_rank >= 0;
   console.height = terminal.height;
   return console;
 }

@@ -40,7 +40,7 @@ def test_a_log_has_the_bytes_that_were_written(phalanx: Phalanx, data: bytes) ->
 
 
 def test_in_a_file_bytes_pass_as_they_are(phalanx: Phalanx) -> None:
-    data = EVERY_BYTE.replace(b"\r", b"") + b"\n"
+    data = EVERY_BYTE + b"x" * 200_000  # a long line, and no newline at its end
     (phalanx.folder / "data").write_bytes(data)
     with (phalanx.folder / "shown").open("wb") as shown:
         phalanx.run("launch", "-q", "--", "cat", "data", stdout=shown, capture_output=False)

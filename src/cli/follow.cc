@@ -88,11 +88,12 @@ class Follower {
 
 Console::Options console_options(const Terminal& terminal, const FollowOptions& options) {
   Console::Options console;
-  console.terminal = console.harmless = terminal.is_terminal;
+  console.terminal = terminal.live;
+  console.harmless = terminal.is_terminal;
   console.colour = terminal.colour;
   console.prefix = options.prefix && options.only_rank < 0;
-  console.width = terminal.width;
   console.alone = options.only_rank >= 0;
+  console.width = terminal.width;
   console.height = terminal.height;
   return console;
 }
@@ -100,7 +101,7 @@ Console::Options console_options(const Terminal& terminal, const FollowOptions& 
 Follower::Follower(std::string folder, UniqueFd control, const FollowOptions& options)
     : layout_{std::move(folder)},
       options_(options),
-      live_(options.words && options.output && terminal_.is_terminal && ::isatty(STDERR_FILENO) == 1),
+      live_(options.words && options.output && terminal_.live && ::isatty(STDERR_FILENO) == 1),
       control_(std::move(control)),
       reader_(layout_.events()),
       console_(console_options(terminal_, options)),

@@ -35,6 +35,7 @@ Terminal Terminal::of(int fd) {
   if (!terminal.is_terminal) return terminal;
   const char* type = std::getenv("TERM");
   const bool dumb = type != nullptr && std::strcmp(type, "dumb") == 0;
+  terminal.live = !dumb;
   terminal.colour = !dumb && !is_set("NO_COLOR");
   winsize size{};
   if (::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {

@@ -13,7 +13,8 @@ bool is_null_device(int fd);  // /dev/null
 
 struct Terminal {
   bool is_terminal = false;
-  bool colour = false;  // a terminal, and neither NO_COLOR nor TERM=dumb
+  bool live = false;    // a terminal on which what was written can be written over: TERM is not "dumb"
+  bool colour = false;  // the same, and no NO_COLOR
   size_t width = 80, height = 24;
 
   static Terminal of(int fd);

@@ -18,11 +18,11 @@ from system.helpers import Job, write_job
 class Terminal:
     """A command line in a terminal and a session of its own, as a person has it."""
 
-    def __init__(self, phalanx: Phalanx, *args: str | Path) -> None:
+    def __init__(self, phalanx: Phalanx, *args: str | Path, **more: str) -> None:
         self.master, slave = pty.openpty()
         # setsid execs in place, since Popen's child leads no process group: the pid is the program's.
         words = ["setsid", "--ctty", phalanx.program, *args]
-        env, cwd = phalanx.environment(), phalanx.folder
+        env, cwd = phalanx.environment(**more), phalanx.folder
         self.process = subprocess.Popen(words, env=env, cwd=cwd, stdin=slave, stdout=slave, stderr=slave)
         os.close(slave)
 
@@ -114,3 +114,17 @@ def test_a_terminal_shows_the_output_as_it_comes(phalanx: Phalanx) -> None:
         assert terminal.process.wait(HARD_TIMEOUT) == 0
     finally:
         terminal.close()
+
+
+def test_a_dumb_terminal_is_not_commanded(phalanx: Phalanx) -> None:
+    words = "printf '50%%\\r'; until test -e go; do sleep 0.02; done; echo said"
+    terminal = Terminal(phalanx, "launch", "-n", "2", "--", "sh", "-c", words, TERM="dumb")
+    try:
+        seen = terminal.read_until(b"running")
+        (phalanx.folder / "go").touch()
+        seen += terminal.read_until(b"completed")
+        assert terminal.process.wait(HARD_TIMEOUT) == 0
+    finally:
+        terminal.close()
+    assert b"said" in seen
+    assert b"\x1b" not in seen

@@ -80,7 +80,7 @@ class Launch : public Command {
       return Error{Code::invalid,
                    "no command: phalanx launch -n 2 python train.py (`phalanx launch --help` explains it)"};
     if (!name_.empty() && !job::valid_name(name_))
-      return Error{Code::invalid, "--name: a job's name is a folder's: no '/', no '.' or '-' at its start"};
+      return Error{Code::invalid, "--name " + spec::shown(name_) + " " + job::what_is_wrong(name_)};
     if (!(stop_grace_ >= 0 && stop_grace_ <= 86400))
       return Error{Code::invalid, "--stop-grace: 0 to 86400 seconds"};
     spec.name = name_;

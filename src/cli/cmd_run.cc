@@ -61,7 +61,7 @@ class Run : public Command {
 
   Status apply_flags(spec::JobSpec& spec) const {
     if (!name_.empty() && !job::valid_name(name_))
-      return Error{Code::invalid, "--name: a job's name is a folder's: no '/', no '.' or '-' at its start"};
+      return Error{Code::invalid, "--name " + spec::shown(name_) + " " + job::what_is_wrong(name_)};
     if (!name_.empty()) spec.name = name_;
     if (!compute_.empty()) spec.compute = compute_;
     if (nodes_ > 0) spec.resources.instance_count = nodes_;

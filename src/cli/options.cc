@@ -16,8 +16,9 @@ std::string at_least(const std::string& text, long least) {
   long number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool whole = error == std::errc() && end == text.data() + text.size();
-  if (whole && number >= least && number <= 1 << 30) return "";
-  return "'" + text + "' is no whole number from " + std::to_string(least);
+  constexpr long kMost = 1 << 30;  // what an int holds, with room to add a few
+  if (whole && number >= least && number <= kMost) return "";
+  return "'" + text + "' is no whole number from " + std::to_string(least) + " to " + std::to_string(kMost);
 }
 
 CLI::Option* add_count(CLI::App& app, const std::string& names, int& value, long least,

@@ -93,6 +93,7 @@ std::vector<std::string> own_environment() {
 }
 
 int run_session(engine::Submission submission, const SessionOptions& options) {
+  submission.watched_rank = options.only_rank;
   if (refuses(submission.spec, options.quiet)) return kRefused;
   if (options.dry_run) return dry_run(submission, options);
   const bool foreground = submission.foreground;

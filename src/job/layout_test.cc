@@ -41,6 +41,8 @@ TEST(name, that_is_no_folder_is_refused) {
   for (const char* good : {"a", "a.b", "a b", "\xc3\xa9", "a_b-1"}) EXPECT_TRUE(valid_name(good)) << good;
   EXPECT_TRUE(valid_name(std::string(255, 'a')));
   EXPECT_FALSE(valid_name(std::string(256, 'a')));
+  EXPECT_NE(what_is_wrong(std::string(300, 'a')).find("is 300 bytes long"), std::string::npos);
+  EXPECT_NE(what_is_wrong("a\nb").find("newline"), std::string::npos);
 }
 
 }  // namespace

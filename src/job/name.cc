@@ -45,10 +45,18 @@ std::string random_name() {
   return name;
 }
 
-bool valid_name(std::string_view name) {
-  const auto refused = [](char c) { return c == '/' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  return !name.empty() && name.size() <= 255 && name[0] != '.' && name[0] != '-' &&
-         std::none_of(name.begin(), name.end(), refused);
+std::string what_is_wrong(std::string_view name) {
+  constexpr size_t kLongest = 255;  // of a file's name
+  const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  if (name.empty()) return "is empty; leave it out, and one is made up";
+  if (name.size() > kLongest)
+    return "is " + std::to_string(name.size()) + " bytes long; it can have " + std::to_string(kLongest);
+  if (name[0] == '.' || name[0] == '-')
+    return std::string("begins with '") + name[0] + "'; begin it with a letter or digit";
+  if (name.find('/') != std::string_view::npos) return "has a '/' in it; a job's name is that of a folder";
+  if (std::any_of(name.begin(), name.end(), control))
+    return "has a newline or another control character in it; leave that out";
+  return "";
 }
 
 }  // namespace phalanx::job

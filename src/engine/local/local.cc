@@ -42,6 +42,13 @@ Machine this_machine() {
   return machine;
 }
 
+Status check_rank(int watched, int world) {
+  if (watched < world) return Done{};
+  return Error{Code::invalid,
+               "--rank " + std::to_string(watched) + ": the job has " +
+                   (world == 1 ? "one process, which is rank 0" : "ranks 0 to " + std::to_string(world - 1))};
+}
+
 Result<Prospect> look_ahead(const Submission& submission, const std::string& name) {
   const spec::JobSpec& spec = submission.spec;
   const job::Layout layout = job::Layout::of(name);
@@ -55,6 +62,7 @@ Result<Prospect> look_ahead(const Submission& submission, const std::string& nam
   allocation.outputs = std::move(bindings.outputs);
   allocation.nodes = TRY(share_out(prospect.machine, spec.resources.instance_count, spec.oversubscribe));
   prospect.plan = TRY(plan::make_plan(spec, allocation));
+  TRY(check_rank(submission.watched_rank, prospect.plan.world));
   prospect.environment = TRY(environment_for(spec, submission.environment));
   for (std::string& note : prospect.environment.notes) prospect.plan.notes.push_back(std::move(note));
   if (!spec.compute.empty() && spec.compute != "local")
@@ -142,7 +150,7 @@ int conduct(Submission& submission, Prospect& prospect, const job::Layout& layou
 Result<std::string> choose_name(const spec::JobSpec& spec) {
   if (spec.name.empty()) return job::random_name();
   if (!job::valid_name(spec.name))
-    return Error{Code::invalid, "job name " + spec.name + ": a name has no '/' and does not begin with '.'"};
+    return Error{Code::invalid, "name " + spec::shown(spec.name) + " " + job::what_is_wrong(spec.name)};
   if (const job::Layout layout = job::Layout::of(spec.name); exists(layout.folder)) return taken(layout);
   return spec.name;
 }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 
 import pytest
 from conftest import HARD_TIMEOUT, Phalanx
 
-from system.helpers import Job, refused
+from system.helpers import Job, as_user, refused, write_job
 
 
 def in_bash(phalanx: Phalanx, line: str) -> subprocess.CompletedProcess[str]:
@@ -65,3 +66,23 @@ def test_processes_of_different_nodes_have_different_numbers(phalanx: Phalanx) -
     assert done.returncode == 0, done.stderr
     numbers = [Job(phalanx, "one").log(f"std_log_process_{rank}.txt") for rank in range(6)]
     assert len(set(numbers)) == 6, numbers
+
+
+def ordinary(phalanx: Phalanx) -> Phalanx:
+    """Root may read everything."""
+    return as_user(phalanx) if os.geteuid() == 0 else phalanx
+
+
+def test_a_umask_that_keeps_the_owner_out_does_not(phalanx: Phalanx) -> None:
+    user = ordinary(phalanx)
+    (user.folder / "src").mkdir()
+    (user.folder / "src/locked").touch(0)
+    path = write_job(user.folder, "echo hi", code="src")
+    done = in_bash(user, f"umask 777; $P run {path} --name one")
+    assert done.returncode == 125
+    assert "locked: cannot be read" in done.stderr
+    assert list((user.home / "jobs").iterdir()) == []
+    done = in_bash(user, "umask 777; $P launch --name one -- sh -c 'echo hi; umask'")
+    assert done.returncode == 0, done.stderr
+    assert Job(user, "one").show()["state"] == "Completed"
+    assert Job(user, "one").log() == b"hi\n0077\n"

@@ -147,6 +147,19 @@ int conduct(Submission& submission, Prospect& prospect, const job::Layout& layou
   return coordinator.run();
 }
 
+// Whatever the submitter's umask: what belongs to the job can be read and written by its owner, who else
+// could neither look at it nor remove it. Ranks have it so too.
+class OwnersUmask {
+ public:
+  OwnersUmask() : before_(::umask(0077)) { ::umask(before_ & 0077); }
+  ~OwnersUmask() { ::umask(before_); }
+  OwnersUmask(const OwnersUmask&) = delete;
+  OwnersUmask& operator=(const OwnersUmask&) = delete;
+
+ private:
+  mode_t before_;
+};
+
 Result<std::string> choose_name(const spec::JobSpec& spec) {
   if (spec.name.empty()) return job::random_name();
   if (!job::valid_name(spec.name))
@@ -169,6 +182,7 @@ Result<Handle> submit(Submission submission, Interrupts& interrupts) {
   int control[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control) != 0) return errno_error("socketpair");
   UniqueFd ours(control[0]), theirs(control[1]);
+  const OwnersUmask umask;
   interrupts.hold();
   NewFolder folder = TRY(NewFolder::make(layout));
   TRY(fill_folder(submission, prospect, folder, interrupts));

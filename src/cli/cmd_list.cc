@@ -22,7 +22,9 @@ class List : public Command {
   }
 
   int run() override {
-    auto jobs = all_jobs();
+    auto all = all_jobs();
+    if (!all) return fail(all.error(), static_cast<int>(Exit::failed));
+    std::vector<JobEntry>& jobs = *all;
     const size_t found = jobs.size();
     const int most = most_ > 0 ? most_ : all_ ? 1 << 30 : kCommonly;
     if (jobs.size() > static_cast<size_t>(most)) jobs.resize(static_cast<size_t>(most));
@@ -30,7 +32,12 @@ class List : public Command {
     std::vector<std::vector<std::string>> rows;
     for (const JobEntry& job : jobs) {
       const auto view = view_of(job.folder);
-      if (!view) continue;  // removed meanwhile
+      if (!view && view.error().code != Code::denied) continue;  // removed meanwhile
+      if (!view) {
+        objects.push_back({{"name", job.name}, {"state", nullptr}, {"problem", view.error().reason}});
+        rows.push_back({job.name, "cannot be read", "-", "-", "-", "-"});
+        continue;
+      }
       objects.emplace_back(object_of(*view, job));
       rows.push_back(row_of(*view, job));
     }

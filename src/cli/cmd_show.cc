@@ -76,9 +76,10 @@ std::string ranks_text(const job::JobView& view, size_t width) {
 }
 
 std::string times_text(const job::JobView& view, double now) {
-  std::string text =
-      line("submitted", local_time(view.submitted) + " (" + age(view.submitted, now) + ")" +
-                            (view.user.empty() ? "" : " by " + view.user + " on " + view.host));
+  std::string text;
+  if (view.submitted > 0)
+    text = line("submitted", local_time(view.submitted) + " (" + age(view.submitted, now) + ")" +
+                                 (view.user.empty() ? "" : " by " + view.user + " on " + view.host));
   if (view.started > 0)
     text += line("ran for", duration((view.ended > 0 ? view.ended : now) - view.started) +
                                 (view.ended > 0 ? ", until " + local_time(view.ended) : ""));

@@ -29,8 +29,10 @@ double submitted_time(const std::string& folder) {
 }
 
 // What begins with a dot is no job: a folder that is still being filled, or was never filled.
-std::vector<std::string> job_names() {
-  std::vector<std::string> names = list_folder(job::jobs_folder()).value_or({});
+Result<std::vector<std::string>> job_names() {
+  auto listed = list_folder(job::jobs_folder());
+  if (!listed && listed.error().code == Code::not_found) return std::vector<std::string>();
+  std::vector<std::string> names = TRY(std::move(listed));
   std::erase_if(names, [](const std::string& name) { return name[0] == '.'; });
   return names;
 }
@@ -39,9 +41,9 @@ JobEntry entry_of(const std::string& name) { return {name, job::Layout::of(name)
 
 }  // namespace
 
-std::vector<JobEntry> all_jobs() {
+Result<std::vector<JobEntry>> all_jobs() {
   std::vector<JobEntry> jobs;
-  for (const std::string& name : job_names()) {
+  for (const std::string& name : TRY(job_names())) {
     JobEntry entry = entry_of(name);
     if (!is_folder(entry.folder)) continue;
     entry.submitted = submitted_time(entry.folder);
@@ -54,13 +56,13 @@ std::vector<JobEntry> all_jobs() {
 
 Result<JobEntry> find_job(const std::string& name) {
   if (name.empty()) {
-    std::vector<JobEntry> jobs = all_jobs();
+    std::vector<JobEntry> jobs = TRY(all_jobs());
     if (jobs.empty()) return Error{Code::not_found, "there are no jobs yet in " + job::jobs_folder()};
     return std::move(jobs.front());
   }
   if (job::valid_name(name) && is_folder(entry_of(name).folder)) return entry_of(name);
   std::vector<std::string> matching;
-  for (const std::string& known : job_names())
+  for (const std::string& known : TRY(job_names()))
     if (known.compare(0, name.size(), name) == 0) matching.push_back(known);
   if (matching.size() == 1) return entry_of(matching[0]);
   if (matching.empty())
@@ -71,6 +73,8 @@ Result<JobEntry> find_job(const std::string& name) {
 }
 
 Result<job::JobView> view_of(const std::string& folder, double patience_seconds) {
+  auto log = open_file(job::Layout{folder}.events(), O_RDONLY);
+  if (!log && log.error().code == Code::denied) return std::move(log).error();
   auto view = job::read_job(folder, patience_seconds);
   if (!view || view->submitted > 0 || view->state != job::State::failed) return view;
   view->verdict->text = "it was never started: its submission was interrupted";

@@ -14,13 +14,13 @@ struct JobEntry {
   double submitted = 0;  // seconds since the epoch
 };
 
-// All jobs, newest first. Reads one line of each.
-std::vector<JobEntry> all_jobs();
+// All jobs, newest first. Reads one line of each. An error where their folder cannot be read.
+Result<std::vector<JobEntry>> all_jobs();
 
 // `name` exactly, or the one job that starts so, or (empty) the latest.
 Result<JobEntry> find_job(const std::string& name);
 
-// job::read_job; of a job that nobody has ever taken up it says that.
+// job::read_job; of a job that nobody has ever taken up it says that. Code::denied where we may not read it.
 Result<job::JobView> view_of(const std::string& folder, double patience_seconds = 8);
 
 }  // namespace phalanx::cli

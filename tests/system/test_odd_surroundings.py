@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 
@@ -86,3 +87,28 @@ def test_a_umask_that_keeps_the_owner_out_does_not(phalanx: Phalanx) -> None:
     assert done.returncode == 0, done.stderr
     assert Job(user, "one").show()["state"] == "Completed"
     assert Job(user, "one").log() == b"hi\n0077\n"
+
+
+def test_what_cannot_be_read_is_said(phalanx: Phalanx) -> None:
+    user = ordinary(phalanx)
+    for name in ("one", "two"):
+        assert user.run("launch", "--name", name, "--", "true").returncode == 0
+    (user.home / "jobs/one").chmod(0)
+    listed = user.run("list")
+    assert listed.returncode == 0, listed.stderr
+    rows = {line.split()[0]: line for line in listed.stdout.splitlines()}
+    assert "cannot be read" in rows["one"]
+    assert "Completed" in rows["two"]
+    for job in json.loads(user.run("list", "-o", "json").stdout):
+        assert (job["name"] == "one") == ("Permission denied" in job.get("problem", ""))
+    for command in ("show", "logs", "cancel", "download"):
+        done = user.run(command, "one")
+        assert (done.returncode, "Permission denied" in done.stderr) == (1, True), (command, done.stderr)
+    user.home.chmod(0)
+    try:
+        for command in (["list"], ["show"], ["show", "two"]):
+            done = user.run(*command)
+            assert (done.returncode, "Permission denied" in done.stderr) == (1, True), (command, done.stderr)
+    finally:
+        user.home.chmod(0o700)
+        (user.home / "jobs/one").chmod(0o700)

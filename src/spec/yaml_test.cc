@@ -84,6 +84,8 @@ TEST(Yaml, Problems) {
                    "a\0",
                    4),
        "f: is UTF-16; save it as UTF-8"},
+      {std::string("\xff\xfe\0\0a\0\0\0", 8), "f: is UTF-32; save it as UTF-8"},
+      {std::string("\0\0\xfe\xff\0\0\0a", 8), "f: is UTF-32; save it as UTF-8"},
       {std::string(kMaxYamlBytes + 1, ' '), "f: is 4194305 bytes long"},
       {"a:\n\tb: 1\n", "f:2:1: a tab in the indentation"},
       {"a:\n  b: 1\n\tc: 1\n", "f:3:1: a tab in the indentation"},

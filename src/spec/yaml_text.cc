@@ -160,6 +160,9 @@ void check_text(std::string_view text, Report& report) {
   if (text.size() > kMaxYamlBytes)
     return report.error({}, "is " + std::to_string(text.size()) + " bytes long; a job file has at most " +
                                 std::to_string(kMaxYamlBytes) + " (4 MiB)");
+  using namespace std::string_view_literals;
+  if (text.starts_with("\xFF\xFE\0\0"sv) || text.starts_with("\0\0\xFE\xFF"sv))
+    return report.error({}, "is UTF-32; save it as UTF-8");
   if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
     return report.error({}, "is UTF-16; save it as UTF-8");
   int line = 1, column = 1;

@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "cli/command.h"
 #include "cli/help.h"
@@ -40,10 +41,16 @@ int run_command(const CommandInfo& info, int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return usage_error(info, error.what());
   }
-  const std::vector<std::string> extras = app.remaining();
+  std::vector<std::string> extras = app.remaining();
+  bool options_ended = false;
+  if (const auto end = std::find(extras.begin(), extras.end(), "--");
+      end != extras.end() && !app.get_prefix_command()) {
+    options_ended = end == extras.begin();
+    extras.erase(end);
+  }
   if (!extras.empty() &&
       (!app.get_prefix_command() || (extras[0].size() > 1 && extras[0][0] == '-' && extras[0] != "--"))) {
-    const bool option = extras[0].size() > 1 && extras[0][0] == '-';
+    const bool option = !options_ended && extras[0].size() > 1 && extras[0][0] == '-';
     return usage_error(
         info, option ? unknown_option(app, extras[0]) : "unexpected argument " + spec::shown(extras[0]));
   }

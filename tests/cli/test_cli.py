@@ -125,6 +125,9 @@ def test_an_unknown_command_is_guessed(run: Any) -> None:
         (["launch", "--rank", "1", "--dry-run", "true"], 125, "--rank 1"),
         (["list", "-o", "xml"], 2, "none of table"),
         (["list", "more"], 2, "unexpected argument"),
+        (["list", "--", "more"], 2, "unexpected argument more"),
+        (["list", "--", "--all"], 2, "unexpected argument --all"),
+        (["show", "--bogus", "--"], 2, "unknown option --bogus"),
         (["cancel"], 2, "NAME is required"),
         (["validate"], 2, "FILE is required"),
         (["completion", "tcsh"], 2, "bash or zsh"),
@@ -137,6 +140,44 @@ def test_what_makes_no_sense_is_said(run: Any, args: list[str], code: int, says:
     failed = run(*args)
     assert (failed.returncode, says in failed.stderr) == (code, True), failed.stderr
     assert failed.stdout == ""
+
+
+def test_two_dashes_end_the_options(phalanx: Any, run: Any) -> None:
+    make_job(phalanx.home, "job")
+    (phalanx.folder / "-job.yml").write_text(JOB)
+    for args in (
+        ["show", "--", "job"],
+        ["show", "job", "--"],
+        ["list", "--all", "--"],
+        ["logs", "--rank", "0", "--", "job"],
+        ["cancel", "--", "job", "job"],
+        ["cancel", "job", "--", "job"],
+        ["download", "--", "job"],
+        ["validate", "--", "-job.yml"],
+        ["run", "--dry-run", "--", "-job.yml"],
+        ["completion", "--", "bash"],
+        ["version", "--"],
+    ):
+        done = run(*args)
+        assert done.returncode == 0, (args, done.stderr)
+
+
+def test_a_job_that_was_never_started_says_no_more_than_that(phalanx: Any, run: Any) -> None:
+    folder = phalanx.home / "jobs/half"
+    folder.mkdir(parents=True)
+    (folder / "events.jsonl").touch()
+    young = run("show", "half").stdout
+    assert "NotStarted" in young
+    assert "submitted" not in young
+    stopped = run("cancel", "half")
+    assert stopped.returncode == 1
+    assert "has not been started" in stopped.stderr
+    os.utime(folder, (1, 1))
+    shown = run("show", "half").stdout
+    assert "Failed" in shown
+    assert "never started" in shown
+    assert "ranks" not in shown
+    assert run("cancel", "half").returncode == 0
 
 
 def test_validate_says_where(phalanx: Any, run: Any) -> None:

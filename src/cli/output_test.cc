@@ -88,8 +88,8 @@ TEST(words, times_that_no_calendar_shows) {
 TEST(words, a_status_for_every_state) {
   job::JobView view;
   view.state = job::State::queued;
-  view.waiting_for = "slots: 0 of 4 free (2 jobs ahead)";
-  EXPECT_EQ(status_line(view, 0), "waiting for slots: 0 of 4 free (2 jobs ahead)");
+  view.waiting_for = "slots: 0 of 4 free, 2 earlier jobs first";
+  EXPECT_EQ(status_line(view, 0), "waiting for slots: 0 of 4 free, 2 earlier jobs first");
   view.state = job::State::starting;
   view.nodes_wanted = 2;
   view.nodes.push_back({});

@@ -106,10 +106,14 @@ void on_starting(JobView& view, const Event& event) {
 
 void on_queued(JobView& view, const Event& event) {
   const size_t ahead = length_of(event.data, "ahead");
-  view.waiting_for = "slots: " + std::to_string(int_of(event.data, "free")) + " of " +
-                     std::to_string(int_of(event.data, "slots")) + " free";
-  if (ahead > 0)
-    view.waiting_for += " (" + std::to_string(ahead) + (ahead == 1 ? " job" : " jobs") + " ahead)";
+  const int free = int_of(event.data, "free"), wanted = int_of(event.data, "slots");
+  const std::string jobs = std::to_string(ahead) + (ahead == 1 ? " earlier job" : " earlier jobs");
+  if (ahead > 0 && free >= wanted) {
+    view.waiting_for = "its turn: " + jobs + " first";
+    return;
+  }
+  view.waiting_for = "slots: " + std::to_string(free) + " of " + std::to_string(wanted) + " free";
+  if (ahead > 0) view.waiting_for += ", " + jobs + " first";
 }
 
 void on_node_ready(JobView& view, const Event& event) {

@@ -62,7 +62,7 @@ TEST(state, says_why_it_waits) {
   const auto events = whole_life();
   view.apply(events[0]);
   view.apply(events[1]);
-  EXPECT_EQ(view.waiting_for, "slots: 0 of 4 free (2 jobs ahead)");
+  EXPECT_EQ(view.waiting_for, "slots: 0 of 4 free, 2 earlier jobs first");
   view.apply(events[2]);
   EXPECT_EQ(view.waiting_for, "");
 }

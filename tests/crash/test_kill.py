@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import signal
-from pathlib import Path
 from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
 
 import pytest
 from conftest import HARD_TIMEOUT, Phalanx, eventually
@@ -180,8 +181,7 @@ def test_a_guard_as_soon_as_it_has_a_supervisor(phalanx: Phalanx, mode: str) -> 
         command = phalanx.start(
             "launch", "--name", name, "--isolation", mode, "-N", "2", "--", "sleep", str(HARD_TIMEOUT)
         )
-        guard = eventually(lambda: guards_with_a_child(phalanx, command.pid))[0]
-        kill(guard)
+        kill(eventually(partial(guards_with_a_child, command.pid))[0])
         assert command.wait(HARD_TIMEOUT) == 125
         assert Job(phalanx, name).show()["state"] == "Failed"
         eventually(lambda: not phalanx.living())
@@ -196,6 +196,6 @@ def children(pid: int) -> list[int]:
         return []
 
 
-def guards_with_a_child(phalanx: Phalanx, command: int) -> list[int]:
+def guards_with_a_child(command: int) -> list[int]:
     """command line -> coordinator -> guard -> supervisor"""
     return [g for c in children(command) for g in children(c) if children(g)]

@@ -18,7 +18,8 @@ struct Hint {
 };
 constexpr std::string_view kPort =
     "a fixed port is in use on that node, by another job or by a program left over (`ss -ltnp` names it); "
-    "ports such as 29500 are shared by all jobs, the port in MASTER_PORT is held for this one: use that";
+    "ports such as 29500 are shared by all jobs; the port in MASTER_PORT is held for this one, for one "
+    "server";
 constexpr std::string_view kNoPmix =
     "Open MPI found no PMIx server, since no libpmix could be used: install one (libpmix2), name its file in "
     "PHALANX_LIBPMIX, or start the program by its own mpirun (launch: head)";
@@ -39,6 +40,9 @@ constexpr Hint kHints[] = {
      "a thread of a library still ran when the process ended: call torch.distributed.destroy_process_group() "
      "at "
      "the end"},
+    {"connection to the C10d store has failed", "", 0, -1,
+     "the rendezvous was kept by another job on the same port, or by a node that has ended: "
+     "--rdzv_endpoint=$MASTER_ADDR:$MASTER_PORT is this job's alone"},
     {"EADDRINUSE", "", 0, -1, kPort},
     {"ddress already in use", "", 0, -1, kPort},
     {"ModuleNotFoundError", "", 0, -1,

@@ -40,6 +40,7 @@ constexpr std::string_view kNames[] = {
     "SLURM_NPROCS",
     "AZ_BATCH_MASTER_NODE",
     "AZ_BATCHAI_MPI_MASTER_NODE",
+    "AZUREML_EXPERIMENT_ID",  // DeepSpeed takes it for the mark of an MPI job
     "AZUREML_PROCESS_NAME",
     "AZUREML_CR_NODE_RANK",
     "AZUREML_NODE_COUNT",

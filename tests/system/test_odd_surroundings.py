@@ -106,9 +106,9 @@ def test_what_cannot_be_read_is_said(phalanx: Phalanx) -> None:
         assert (done.returncode, "Permission denied" in done.stderr) == (1, True), (command, done.stderr)
     user.home.chmod(0)
     try:
-        for command in (["list"], ["show"], ["show", "two"]):
-            done = user.run(*command)
-            assert (done.returncode, "Permission denied" in done.stderr) == (1, True), (command, done.stderr)
+        for words in (["list"], ["show"], ["show", "two"]):
+            done = user.run(*words)
+            assert (done.returncode, "Permission denied" in done.stderr) == (1, True), (words, done.stderr)
     finally:
         user.home.chmod(0o700)
         (user.home / "jobs/one").chmod(0o700)

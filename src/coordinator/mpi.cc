@@ -32,9 +32,22 @@ void Coordinator::on_fence(size_t index, wire::Fence fence) {
   for (Node& node : nodes_) send(node, message);
 }
 
-// A fence that waits for a node without ranks waits for ever.
+// A fence that waits for a node without ranks waits for ever; and so does one that waits for a node whose
+// ranks are in a fence of another kind of MPI.
 void Coordinator::check_fences() {
   if (stopping_) return;
+  std::map<std::string, size_t> kinds;  // and a node that has it
+  for (const auto& [key, parts] : fences_)
+    for (size_t i = 0; i < parts.size(); ++i)
+      if (parts[i]) kinds[key.first] = i;
+  if (kinds.size() > 1) {
+    const wire::Aborted aborted{0,
+                                1,
+                                "and those beside it have an MPICH (PMI-1), others an Open MPI (PMIx): two "
+                                "kinds of MPI cannot be in one job",
+                                {}};
+    return on_aborted(kinds.begin()->second, aborted);  // pmi1 comes first
+  }
   for (const auto& [key, parts] : fences_)
     for (size_t i = 0; i < parts.size(); ++i) {
       if (parts[i] || !nodes_[i].started || nodes_[i].running > 0) continue;

@@ -18,7 +18,7 @@ struct Submission {
   std::vector<std::string> environment;  // "NAME=value" of the submitter
   std::string directory;                 // `launch`: where ranks run; empty: a copy of the code per node
   int watched_rank = -1;    // whose lines alone are wanted; an error where the job has no such rank
-  bool foreground = false;               // the job ends when the submitter does (control connection closed)
+  bool foreground = false;  // the job ends when the submitter does (control connection closed)
 };
 
 struct Handle {

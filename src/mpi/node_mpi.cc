@@ -94,6 +94,7 @@ void NodeMpi::on_pmix(const wire::Frame& frame) {
     if (rank >= pmix_ranks_.size()) return;
     (type == "joined" ? pmix_ranks_[rank].joined : pmix_ranks_[rank].finalized) = true;
     check_left();
+    check_kinds();
   } else if (type == "aborted") {
     if (const auto aborted = wire::read<wire::Aborted>(*message))
       calls_.abort(aborted->local_rank, aborted->code, called_abort(aborted->code));
@@ -149,6 +150,7 @@ void NodeMpi::on_client(int local_rank) {
   }
   pmi1_.feed(local_rank, {buffer, static_cast<size_t>(n)});
   check_left();
+  check_kinds();
 }
 
 void NodeMpi::reply(int local_rank, const std::string& line) {
@@ -222,6 +224,22 @@ void NodeMpi::check_left() {
   if (!any) return;
   told_left_ = true;
   calls_.abort(*left_, 1, "ended with 0 and without MPI_Init, in which others wait for it");
+}
+
+// Ranks of each kind would wait for those of the other for ever. Between nodes the coordinator sees it.
+void NodeMpi::check_kinds() {
+  std::optional<int> by_pmix, by_pmi1;
+  for (int rank = 0; rank < here().ranks; ++rank) {
+    const auto index = static_cast<size_t>(rank);
+    const bool pmix = index < pmix_ranks_.size() && pmix_ranks_[index].joined, pmi1 = pmi1_.joined(rank);
+    if (pmix && !pmi1) by_pmix = rank;
+    if (pmi1 && !pmix) by_pmi1 = rank;
+  }
+  if (told_kinds_ || !by_pmix || !by_pmi1) return;
+  told_kinds_ = true;
+  calls_.abort(*by_pmi1, 1,
+               "has an MPICH (PMI-1) and rank " + std::to_string(here().first_rank + *by_pmix) +
+                   " an Open MPI (PMIx): two kinds of MPI cannot be in one job");
 }
 
 // ---- from other nodes ------------------------------------------------------------------------------

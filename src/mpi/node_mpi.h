@@ -64,6 +64,7 @@ class NodeMpi {
     bool joined = false, finalized = false;
   };
   void check_left();
+  void check_kinds();
   const MpiNode& here() const { return config_.nodes.at(static_cast<size_t>(config_.node)); }
   Pmi1World world() const;
   Status start_pmix();
@@ -91,6 +92,7 @@ class NodeMpi {
 
   std::optional<int> left_;  // a rank that ended with 0 without MPI_Init
   bool told_left_ = false;
+  bool told_kinds_ = false;
 };
 
 }  // namespace phalanx::mpi

@@ -36,10 +36,6 @@ void keep_to_loopback(const Allocation& allocation, Plan& plan) {
   if (!on_one_machine(allocation)) return;
   plan.defaults["OMPI_MCA_btl_tcp_if_include"] = "lo";
   plan.defaults["FI_TCP_IFACE"] = "lo";  // libfabric's, under MPICH
-  plan.defaults["UCX_NET_DEVICES"] = "lo";
-  // UCX takes nodes of one machine for one node, by the shared memory of System V, which they do share; then
-  // it looks for the other process in its own PID namespace and gives it up.
-  plan.defaults["UCX_TLS"] = "^sysv";
   // UCX (under both) would use shared memory between nodes of one machine, and looks for the other process by
   // a number that is another's here.
   if (allocation.nodes.size() > 1) plan.defaults["UCX_TLS"] = "tcp,self";
@@ -64,6 +60,8 @@ const Starter kMpi{
       plan.defaults["NCCL_SOCKET_IFNAME"] = "^docker0,lo";
       const int cpus = allocation.nodes.front().cpu_count;
       if (per_node > 1) plan.defaults["OMP_NUM_THREADS"] = std::to_string(std::max(1, cpus / per_node));
+      // Open MPI waits by looking without end; where ranks share a CPU, it keeps from work whom it waits for.
+      if (per_node > cpus) plan.defaults["OMPI_MCA_mpi_yield_when_idle"] = "1";
       keep_to_loopback(allocation, plan);
       return Done{};
     },

@@ -205,6 +205,17 @@ TEST(Plan, mpi_gives_what_azure_ml_gives_and_nothing_of_torch_s) {
   EXPECT_EQ(env.count("MASTER_ADDR") + env.count("MASTER_PORT"), 0u);
   EXPECT_EQ(env.count("AZUREML_EXPERIMENT_ID"), 1u);  // DeepSpeed's sign of an MPI job on Azure ML
   EXPECT_EQ(plan->defaults.at("OMPI_MCA_btl_tcp_if_include"), "lo");
+  EXPECT_EQ(plan->defaults.count("UCX_NET_DEVICES"), 0u);  // UCX finds no route by lo alone
+}
+
+TEST(Plan, mpi_ranks_that_share_a_cpu_yield_it_when_they_wait) {
+  Allocation allocation = nodes(2);
+  for (const int cpus : {2, 1}) {
+    for (AllocatedNode& node : allocation.nodes) node.cpu_count = cpus;
+    const auto plan = make_plan(job(spec::Framework::mpi, 2), allocation);
+    ASSERT_TRUE(plan);
+    EXPECT_EQ(plan->defaults.count("OMPI_MCA_mpi_yield_when_idle"), cpus == 1 ? 1u : 0u);
+  }
 }
 
 TEST(Plan, mpi_without_a_count_starts_one_process_per_node) {

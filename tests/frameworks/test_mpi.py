@@ -116,7 +116,7 @@ def test_deepspeed_by_azure_mls_variables(
 def test_deepspeed_by_mpi4py(phalanx: Phalanx, torch_mpi_env: dict[str, str], count: int) -> None:
     port = free_port()
     train = EXAMPLES / "mpi-torch/src/deepspeed_train.py"
-    command = ["-N", str(count), "-n", "2", "--mpi", "--", "python", train, "--port", str(port)]
+    command = ["-N", str(count), "-n", "2", "--mpi", "--", "python", str(train), "--port", str(port)]
     done = phalanx.run("launch", *command, env=torch_mpi_env, timeout=MINUTES)
     assert done.returncode == 0, done.stdout + done.stderr
     lines = [line for line in done.stdout.splitlines() if "facts {" in line]

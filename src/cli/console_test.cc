@@ -37,7 +37,7 @@ TEST(console, one_process_has_no_prefix_and_no_delay) {
 }
 
 TEST(console, one_process_passes_through_a_pipe) {
-  const std::string bytes = std::string("\x1b[2J\0\xff\x07 50%\r100%\r\n", 20) + std::string(200000, 'x');
+  const std::string bytes = std::string("\x1b[2J\0\xff\x07 50%\r100%\r\n", 18) + std::string(200000, 'x');
   Screen one(1);
   EXPECT_EQ(one.add(0, bytes).after(0) + one.console.finish(), bytes);
   Console::Options alone;

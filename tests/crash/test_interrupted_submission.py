@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -29,10 +31,33 @@ def unfinished(phalanx: Phalanx) -> list[Path]:
     return list((phalanx.home / "jobs").glob(".new_*"))
 
 
+def stopped(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "TZ"
+
+
 def being_copied(phalanx: Phalanx, path: Path, *options: str) -> subprocess.Popen[str]:
-    process = phalanx.start("run", path, "--name", NAME, *options)
-    eventually(lambda: [folder for folder in unfinished(phalanx) if (folder / "code/one").exists()])
-    return process
+    """A submission that is stopped in the middle of its copying; tried again where it was quicker."""
+    job = Job(phalanx, NAME)
+    for _ in range(50):
+        process = phalanx.start("run", path, "--name", NAME, *options)
+        eventually(lambda: job.folder.exists() or any((f / "code/one").exists() for f in unfinished(phalanx)))
+        process.send_signal(signal.SIGSTOP)
+        eventually(partial(stopped, process.pid))
+        if unfinished(phalanx):
+            return process
+        process.send_signal(signal.SIGCONT)
+        phalanx.run("cancel", "--kill", NAME)
+        process.communicate(timeout=HARD_TIMEOUT)
+        shutil.rmtree(job.folder)
+    raise AssertionError("it was never met while it copied")
+
+
+def goes_on(process: subprocess.Popen[str], number: signal.Signals) -> str:
+    """What it says after the signal and the end of its stop."""
+    process.send_signal(number)
+    process.send_signal(signal.SIGCONT)
+    said: str = process.communicate(timeout=HARD_TIMEOUT)[0]
+    return said
 
 
 def nothing_is_left(phalanx: Phalanx) -> None:
@@ -44,8 +69,7 @@ def nothing_is_left(phalanx: Phalanx) -> None:
 @pytest.mark.parametrize("options", [(), ("--detach",)], ids=["watched", "detached"])
 def test_while_the_code_is_copied(phalanx: Phalanx, number: signal.Signals, options: tuple[str, ...]) -> None:
     process = being_copied(phalanx, large_job(phalanx), *options)
-    process.send_signal(number)
-    said = process.communicate(timeout=HARD_TIMEOUT)[0]
+    said = goes_on(process, number)
     assert process.returncode == 128 + number, said
     assert "nothing was started" in said
     nothing_is_left(phalanx)
@@ -72,8 +96,7 @@ def test_one_that_is_being_copied_is_not_cleared_away(phalanx: Phalanx) -> None:
     (folder,) = unfinished(phalanx)
     os.utime(folder, (1, 1))
     assert phalanx.run("launch", "--", "true").returncode == 0
-    process.send_signal(signal.SIGINT)
-    said = process.communicate(timeout=HARD_TIMEOUT)[0]
+    said = goes_on(process, signal.SIGINT)
     assert process.returncode == 130
     assert "nothing was started" in said
 

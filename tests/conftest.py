@@ -21,6 +21,8 @@ from typing import Any, TypeVar
 
 import pytest
 
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup all that tests start would ignore it
+
 TOP = Path(__file__).resolve().parent.parent
 HARD_TIMEOUT = 120.0  # seconds; only a hang gets there
 

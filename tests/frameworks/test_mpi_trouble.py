@@ -108,13 +108,14 @@ def test_mpich_needs_no_libpmix(phalanx: Phalanx, mpich_env: dict[str, str]) -> 
     assert launch(phalanx, env, program)[0] == 0
 
 
+@pytest.mark.parametrize("whose", ["OMPI_COMM_WORLD_RANK", "PHALANX_NODE_RANK"])
 @pytest.mark.parametrize("first", ["openmpi5", "mpich"])
 def test_two_kinds_of_mpi_in_one_job_end_with_a_message(
-    phalanx: Phalanx, openmpi5_env: dict[str, str], first: str
+    phalanx: Phalanx, openmpi5_env: dict[str, str], first: str, whose: str
 ) -> None:
     other = "mpich" if first == "openmpi5" else "openmpi5"
     one, two = (compiled(HELLO, mpi, phalanx.folder) for mpi in (first, other))
-    script = f'if [ "$OMPI_COMM_WORLD_RANK" = 0 ]; then exec {one}; else exec {two}; fi'
+    script = f'if [ "${whose}" = 0 ]; then exec {one}; else exec {two}; fi'
     exit_code, said, _ = launch(phalanx, openmpi5_env, "sh", "-c", script)
     assert exit_code == 1
     assert "two kinds of MPI" in said

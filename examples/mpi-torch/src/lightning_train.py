@@ -12,7 +12,7 @@ from torch import Tensor, nn, optim
 from torch.utils.data import DataLoader, TensorDataset
 
 
-class Plane(lightning.LightningModule):
+class Plane(lightning.LightningModule):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         self.net = nn.Linear(len(WEIGHTS), 1)
@@ -34,7 +34,7 @@ def main() -> None:
     parser.add_argument("--gpus_per_node", type=int, required=True)
     parser.add_argument("--model_dir", type=Path, default=Path("outputs"))
     args = parser.parse_args()
-    set_environment_variables_for_mpi(args.num_nodes, args.gpus_per_node)
+    set_environment_variables_for_mpi(args.num_nodes, args.gpus_per_node)  # type: ignore[no-untyped-call]
 
     lightning.seed_everything(1)
     trainer = lightning.Trainer(

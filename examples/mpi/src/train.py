@@ -28,7 +28,7 @@ def train(world: MPI.Intracomm, steps: int) -> tuple[np.ndarray, list[float]]:
     weights, losses = np.zeros(WEIGHTS), []
     for _ in range(steps):
         error = mine @ weights - my_wanted
-        own = np.append(mine.T @ error, error @ error)
+        own: np.ndarray = np.append(mine.T @ error, error @ error)
         total = np.empty_like(own)
         world.Allreduce(own, total)
         weights -= 0.5 * total[:-1] / POINTS

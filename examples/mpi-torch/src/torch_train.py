@@ -20,7 +20,7 @@ def main() -> None:
     parser.add_argument("--model_dir", type=Path, default=Path("outputs"))
     args = parser.parse_args()
 
-    set_environment_variables_for_mpi(args.num_nodes, args.gpus_per_node)
+    set_environment_variables_for_mpi(args.num_nodes, args.gpus_per_node)  # type: ignore[no-untyped-call]
     dist.init_process_group("gloo", rank=int(os.environ["OMPI_COMM_WORLD_RANK"]))
     rank, size = dist.get_rank(), dist.get_world_size()
     model = DistributedDataParallel(nn.Linear(len(WEIGHTS), 1))

@@ -46,10 +46,14 @@ def output(job: Job, path: str) -> Any:
     return json.loads((job.folder / "outputs" / path).read_text())
 
 
-def facts(job: Job) -> list[dict[str, Any]]:
-    """What the processes of the job said about themselves: the JSON that follows `facts ` in their lines."""
-    lines = [line for line in all_logs(job).splitlines() if "facts {" in line]
+def facts_in(text: str) -> list[dict[str, Any]]:
+    """What processes said about themselves: the JSON that follows `facts ` in their lines."""
+    lines = [line for line in text.splitlines() if "facts {" in line]
     return [json.loads(line[line.index("facts {") + 6 :]) for line in lines]
+
+
+def facts(job: Job) -> list[dict[str, Any]]:
+    return facts_in(all_logs(job))
 
 
 def free_port() -> int:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from conftest import Phalanx
 from system.helpers import read_environment, shell
 
-from frameworks.helpers import EXAMPLES, MINUTES, completed, facts, free_port, output
+from frameworks.helpers import EXAMPLES, completed, facts, output
 from frameworks.mpi_programs import HELLO, compiled, mpi_of
 
 JOBS = EXAMPLES / "mpi"
@@ -59,67 +57,3 @@ def test_a_c_program(phalanx: Phalanx, mpi_env: dict[str, str]) -> None:
     done = phalanx.run("launch", "-N", "2", "-n", "2", "--mpi", "--", program, env=mpi_env)
     assert done.returncode == 0, done.stderr
     assert all(f"rank {rank} of 4: sum 6" in done.stdout for rank in range(4))
-
-
-# ---- torch, whose variables MPI jobs do not set ------------------------------------------------------
-
-
-def check_plane(ranks: list[dict[str, object]], size: int) -> None:
-    assert sorted(str(rank["rank"]) for rank in ranks) == [str(rank) for rank in range(size)]
-    assert all(rank["size"] == size for rank in ranks)
-    assert all(rank["weights"] == ranks[0]["weights"] for rank in ranks)
-    assert ranks[0]["weights"] == pytest.approx([2, -1, 0.5, 3], abs=0.01)
-
-
-def nodes(count: int) -> list[str]:
-    return ["-N", str(count), "--set", f"inputs.nodes={count}"]
-
-
-@pytest.mark.parametrize("count", [1, 2])
-def test_torch_over_gloo_by_the_guides_function(
-    phalanx: Phalanx, torch_env: dict[str, str], count: int
-) -> None:
-    ranks = facts(completed(phalanx, EXAMPLES / "mpi-torch/job.yml", torch_env, *nodes(count)))
-    check_plane(ranks, 2 * count)
-    for rank in ranks:
-        seen = rank["environment"]
-        assert seen["MASTER_ADDR"] == "127.0.0.1"
-        assert (seen["MASTER_PORT"] == "54965") == (count == 1)
-        assert (int(seen["NODE_RANK"]), int(seen["LOCAL_RANK"])) == divmod(rank["rank"], 2)
-
-
-@pytest.mark.parametrize("count", [1, 2])
-def test_lightning_by_the_guides_function(phalanx: Phalanx, torch_env: dict[str, str], count: int) -> None:
-    check_plane(
-        facts(completed(phalanx, EXAMPLES / "mpi-torch/lightning.yml", torch_env, *nodes(count))), 2 * count
-    )
-
-
-def test_lightning_that_finds_mpi4py_asks_mpi(phalanx: Phalanx, torch_mpi_env: dict[str, str]) -> None:
-    job = completed(phalanx, EXAMPLES / "mpi-torch/lightning.yml", torch_mpi_env, *nodes(1))
-    check_plane(facts(job), 2)
-    assert b"rank 1 by MPIEnvironment" in job.log("std_log_process_1.txt")
-
-
-@pytest.mark.parametrize("count", [1, 2])
-def test_deepspeed_by_azure_mls_variables(
-    phalanx: Phalanx, torch_mpi_env: dict[str, str], count: int
-) -> None:
-    job = completed(phalanx, EXAMPLES / "mpi-torch/deepspeed.yml", torch_mpi_env, "-N", str(count))
-    ranks = facts(job)
-    check_plane(ranks, 2 * count)
-    port = {1: "54965", 2: "6105"}[count]  # DeepSpeed's own
-    assert all(rank["environment"]["MASTER_PORT"] == port for rank in ranks)
-
-
-@pytest.mark.parametrize("count", [1, 2])
-def test_deepspeed_by_mpi4py(phalanx: Phalanx, torch_mpi_env: dict[str, str], count: int) -> None:
-    port = free_port()
-    train = EXAMPLES / "mpi-torch/src/deepspeed_train.py"
-    command = ["-N", str(count), "-n", "2", "--mpi", "--", "python", str(train), "--port", str(port)]
-    done = phalanx.run("launch", *command, env=torch_mpi_env, timeout=MINUTES)
-    assert done.returncode == 0, done.stdout + done.stderr
-    lines = [line for line in done.stdout.splitlines() if "facts {" in line]
-    ranks = [json.loads(line[line.index("facts {") + 6 :]) for line in lines]
-    check_plane(ranks, 2 * count)
-    assert all(rank["environment"]["MASTER_PORT"] == str(port) for rank in ranks)

@@ -1,0 +1,89 @@
+"""PyTorch in MPI jobs, which do not set its variables: by the guide's function, Lightning and DeepSpeed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from conftest import Phalanx
+from system.helpers import is_root
+
+from frameworks.helpers import EXAMPLES, MINUTES, completed, facts, facts_in, free_port
+
+# They tell nodes apart by their host names, so node 1 gets another, as another machine would have.
+ANOTHER_NAME = """
+[ "$PHALANX_NODE_RANK" = 0 ] && exec "$@"
+exec unshare --uts sh -c 'hostname another && exec "$@"' sh "$@"
+"""
+named = pytest.mark.parametrize("count", [1, pytest.param(2, marks=is_root)])
+
+
+def launch(phalanx: Phalanx, env: dict[str, str], count: int, *train: object) -> str:
+    """What the ranks of so many nodes x 2 wrote."""
+    command = ["sh", "-c", ANOTHER_NAME, "sh", "python", *map(str, train)]
+    done = phalanx.run(
+        "launch", "-N", str(count), "-n", "2", "--mpi", "--", *command, env=env, timeout=MINUTES
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    output: str = done.stdout
+    return output
+
+
+def check_plane(ranks: list[dict[str, Any]], size: int) -> None:
+    assert sorted(rank["rank"] for rank in ranks) == list(range(size))
+    assert all(rank["size"] == size for rank in ranks)
+    assert all(rank["weights"] == ranks[0]["weights"] for rank in ranks)
+    assert ranks[0]["weights"] == pytest.approx([2, -1, 0.5, 3], abs=0.01)
+
+
+def nodes(count: int) -> list[str]:
+    return ["-N", str(count), "--set", f"inputs.nodes={count}"]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_torch_over_gloo_by_the_guides_function(
+    phalanx: Phalanx, torch_env: dict[str, str], count: int
+) -> None:
+    ranks = facts(completed(phalanx, EXAMPLES / "mpi-torch/job.yml", torch_env, *nodes(count)))
+    check_plane(ranks, 2 * count)
+    for rank in ranks:
+        seen = rank["environment"]
+        assert seen["MASTER_ADDR"] == "127.0.0.1"
+        assert (seen["MASTER_PORT"] == "54965") == (count == 1)
+        assert (int(seen["NODE_RANK"]), int(seen["LOCAL_RANK"])) == divmod(rank["rank"], 2)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_lightning_by_the_guides_function(phalanx: Phalanx, torch_env: dict[str, str], count: int) -> None:
+    check_plane(
+        facts(completed(phalanx, EXAMPLES / "mpi-torch/lightning.yml", torch_env, *nodes(count))), 2 * count
+    )
+
+
+@named
+def test_lightning_that_finds_mpi4py_asks_mpi(
+    phalanx: Phalanx, torch_mpi_env: dict[str, str], count: int
+) -> None:
+    train = [EXAMPLES / "mpi-torch/src/lightning_train.py", "--num_nodes", count, "--gpus_per_node", 2]
+    output = launch(phalanx, torch_mpi_env, count, *train)
+    check_plane(facts_in(output), 2 * count)
+    assert f"rank {2 * count - 1} by MPIEnvironment" in output
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_deepspeed_by_azure_mls_variables(
+    phalanx: Phalanx, torch_mpi_env: dict[str, str], count: int
+) -> None:
+    job = completed(phalanx, EXAMPLES / "mpi-torch/deepspeed.yml", torch_mpi_env, "-N", str(count))
+    ranks = facts(job)
+    check_plane(ranks, 2 * count)
+    port = {1: "54965", 2: "6105"}[count]  # DeepSpeed's own
+    assert all(rank["environment"]["MASTER_PORT"] == port for rank in ranks)
+
+
+@named
+def test_deepspeed_by_mpi4py(phalanx: Phalanx, torch_mpi_env: dict[str, str], count: int) -> None:
+    train, port = EXAMPLES / "mpi-torch/src/deepspeed_train.py", free_port()
+    ranks = facts_in(launch(phalanx, torch_mpi_env, count, train, "--port", port))
+    check_plane(ranks, 2 * count)
+    assert all(rank["environment"]["MASTER_PORT"] == str(port) for rank in ranks)

@@ -416,12 +416,43 @@ def first_failure(bench: Bench) -> list[Row]:
     ]
 
 
+def mpi_environment(name: str) -> list[str]:
+    """The words before a command that runs with this MPI. Makes the environment where it is not there yet."""
+    sys.path.insert(0, str(TOP / "tests"))
+    from frameworks.venvs import venv
+
+    return ["env", f"PATH={venv(name) / 'bin'}:{os.environ['PATH']}"]
+
+
+def mpi_init(bench: Bench) -> list[Row]:
+    """MPI_Init and MPI_Finalize on 4 nodes, beside the launcher of the MPI with as many ranks on one node"""
+    # Their launchers do not make several nodes of one machine. MPICH's ranks are told to take themselves for
+    # those of 4 nodes, and so use the network too. Open MPI's are neighbours in one node, in their favour.
+    peers = {"mpich": ["MPIR_CVAR_NUM_CLIQUES=4", "mpiexec"], "openmpi5": MPIRUN}
+    rows = []
+    for mpi, peer in peers.items():
+        start = mpi_environment(mpi)
+        program = str(BUILD / f"mpi_init-{mpi}")
+        subprocess.run([*start, "mpicc", "-O2", "-o", program, TOP / "bench/mpi/mpi_init.c"], check=True)
+        for per_node, target in ((4, 1), (16, 2)):
+            launch, own = f"{mpi}: launch -N 4 -n {per_node}", f"{mpi}: its own, -n {4 * per_node}"
+            nodes = [PHALANX, "launch", "-N", "4", "-n", str(per_node), "--mpi", "--", program]
+            commands = {launch: [*start, *nodes], own: [*start, *peer, "-n", str(4 * per_node), program]}
+            home = bench.memory / "home"
+            cases = {name: partial(bench.seconds, command, home=home) for name, command in commands.items()}
+            times = bench.interleave(cases, rare=dict.fromkeys(cases, 5) if per_node > 4 else None)
+            rows += [bench.row(times, launch), bench.row(times, own)]
+            rows.append(bench.ratio(times, launch, own, ("<=", target)))
+    return rows
+
+
 FIGURES: dict[str, Callable[[Bench], list[Row]]] = {
     "start-8": start_8,
     "start-1000": start_1000,
     "idle": idle,
     "logs": logs,
     "first-failure": first_failure,
+    "mpi-init": mpi_init,
 }
 
 

@@ -61,6 +61,7 @@ using OpCallback = void (*)(Status, void* data);
 using ReleaseCallback = void (*)(void* data);
 using ModexCallback = void (*)(Status, const char* bytes, size_t count, void* data, ReleaseCallback release,
                                void* release_data);
+using InfoCallback = void (*)(Status, Info*, size_t, void* data, ReleaseCallback release, void* release_data);
 using ResponseCallback = void (*)(Status, char* bytes, size_t count, void* data);
 using EventDone = void (*)(Status, Info*, size_t, OpCallback, void*, void*);
 using EventHandler = void (*)(size_t, Status, const Proc*, Info*, size_t, Info*, size_t, EventDone, void*);
@@ -73,7 +74,10 @@ struct Module {  // slots that stay null are "not supported"
   Status (*fence)(const Proc*, size_t, const Info*, size_t, char* bytes, size_t count, ModexCallback,
                   void*) = nullptr;
   Status (*direct_modex)(const Proc*, const Info*, size_t, ModexCallback, void*) = nullptr;
-  void* later[40] = {};  // publish, lookup, spawn, events, groups, ...
+  void* before_group[20] = {};  // publish, lookup, spawn, connect, events, queries, ...
+  Status (*group)(int operation, char* name, const Proc*, size_t, const Info*, size_t, InfoCallback,
+                  void*) = nullptr;
+  void* later[19] = {};
 };
 
 }  // namespace phalanx::mpi::pmix

@@ -165,6 +165,8 @@ class Server {
                             size_t, pmix::OpCallback, void*);
   static pmix::Status fence(const pmix::Proc* procs, size_t count, const pmix::Info*, size_t, char* bytes,
                             size_t size, pmix::ModexCallback callback, void* data);
+  static pmix::Status group(int, char*, const pmix::Proc*, size_t, const pmix::Info*, size_t,
+                            pmix::InfoCallback callback, void* data);
   static pmix::Status direct_modex(const pmix::Proc* proc, const pmix::Info*, size_t,
                                    pmix::ModexCallback callback, void* data);
   static void on_event(size_t, pmix::Status, const pmix::Proc*, pmix::Info*, size_t, pmix::Info*, size_t,
@@ -194,6 +196,7 @@ Status Server::start() {
   module.abort = abort;
   module.fence = fence;
   module.direct_modex = direct_modex;
+  module.group = group;
   Infos infos;
   infos.add("pmix.srv.rank", static_cast<uint32_t>(config_.node), pmix::kRank);
   infos.add("pmix.srv.nspace", config_.job + ".nodes");
@@ -388,7 +391,10 @@ pmix::Status Server::abort(const pmix::Proc* proc, void*, int status, const char
 pmix::Status Server::fence(const pmix::Proc* procs, size_t count, const pmix::Info*, size_t, char* bytes,
                            size_t size, pmix::ModexCallback callback, void* data) {
   Server& server = *self();
-  if (!server.is_whole_job(procs, count)) return pmix::kNotSupported;
+  if (!server.is_whole_job(procs, count)) {  // the answer goes to all who wait, a returned error to the last
+    callback(pmix::kNotSupported, nullptr, 0, data, nullptr, nullptr);
+    return pmix::kSuccess;
+  }
   wire::Fence fence{"pmix", 0, bytes ? std::string(bytes, size) : ""};
   {
     const std::lock_guard guard(server.pending_lock_);
@@ -396,6 +402,14 @@ pmix::Status Server::fence(const pmix::Proc* procs, size_t count, const pmix::In
     server.pending_fences_[fence.number] = {callback, data};
   }
   server.send(wire::to_json(fence));
+  return pmix::kSuccess;
+}
+
+// MPI_Comm_create_from_group. Without this, libpmix tells only the last rank of the node that it cannot be
+// had.
+pmix::Status Server::group(int, char*, const pmix::Proc*, size_t, const pmix::Info*, size_t,
+                           pmix::InfoCallback callback, void* data) {
+  callback(pmix::kNotSupported, nullptr, 0, data, nullptr, nullptr);
   return pmix::kSuccess;
 }
 

@@ -1,12 +1,16 @@
-"""C programs with each MPI, compiled by what its environment brings."""
+"""C programs with each MPI, compiled by what its environment brings; and mpi4py's own tests."""
 
 from __future__ import annotations
 
+import fcntl
+import functools
 import os
+import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
-from frameworks.venvs import venv
+from frameworks.venvs import root, venv
 
 HELLO = """
 #include <mpi.h>
@@ -40,3 +44,22 @@ def compiled(source: str, mpi: str, folder: Path) -> Path:
     env = os.environ | {"PATH": f"{path}:{os.environ['PATH']}"}
     subprocess.run([*command, "-o", str(program)], env=env, check=True)
     return program
+
+
+@functools.cache
+def mpi4py_tests() -> Path:
+    """The folder of mpi4py's own tests, which only its sources have; kept beside the environments."""
+    python = venv("mpich") / "bin" / "python"
+    ask = "import importlib.metadata; print(importlib.metadata.version('mpi4py'))"
+    version = subprocess.run([python, "-c", ask], check=True, capture_output=True, text=True).stdout.strip()
+    folder = root() / f"mpi4py-{version}"
+    with open(root() / "mpi4py.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            with tempfile.TemporaryDirectory(dir=root()) as scratch:
+                options = ["--quiet", "--no-deps", "--no-binary", "mpi4py", f"mpi4py=={version}"]
+                subprocess.run([python, "-m", "pip", "download", *options], cwd=scratch, check=True)
+                archive = Path(scratch) / f"mpi4py-{version}.tar.gz"
+                shutil.unpack_archive(archive, scratch, filter="data")
+                (Path(scratch) / folder.name).rename(folder)
+    return folder / "test"

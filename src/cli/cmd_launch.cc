@@ -4,7 +4,6 @@
 #include "cli/options.h"
 #include "cli/session.h"
 #include "cli/terminal.h"
-#include "job/name.h"
 #include "spec/parse.h"
 
 namespace phalanx::cli {
@@ -47,7 +46,7 @@ class Launch : public Command {
     app.add_option("--isolation", isolation_, "How processes are kept together")
         ->type_name("auto|namespace|user_namespace|cgroup|plain")
         ->check(refused_isolation);
-    app.add_option("--name", name_, "Name of the job; one is made up otherwise")->type_name("NAME");
+    name_.declare(app);
     app.add_flag("--oversubscribe", oversubscribe_, "Start now, even where the machine has no room left");
     add_count(app, "--rank", options_.only_rank, 0, "Show this process's lines only, without prefixes");
     app.add_flag("-q,--quiet", options_.quiet, "Print nothing of our own but why it failed");
@@ -79,11 +78,10 @@ class Launch : public Command {
     if (spec.argv.empty())
       return Error{Code::invalid,
                    "no command: phalanx launch -n 2 python train.py (`phalanx launch --help` explains it)"};
-    if (!name_.empty() && !job::valid_name(name_))
-      return Error{Code::invalid, "--name " + spec::shown(name_) + " " + job::what_is_wrong(name_)};
+    TRY(name_.check());
     if (!(stop_grace_ >= 0 && stop_grace_ <= 86400))
       return Error{Code::invalid, "--stop-grace: 0 to 86400 seconds"};
-    spec.name = name_;
+    spec.name = name_.name;
     spec.base_folder = absolute(".");
     spec.distribution.framework = mpi_ ? spec::Framework::mpi : spec::Framework::pytorch;
     spec.distribution.process_count_per_instance = processes_;
@@ -105,7 +103,8 @@ class Launch : public Command {
   const CLI::App* app_ = nullptr;
   int nodes_ = 1, processes_ = 1, timeout_ = 0;
   double stop_grace_ = 10;
-  std::string isolation_ = "auto", name_;
+  std::string isolation_ = "auto";
+  NameOption name_;
   std::vector<std::string> variables_;
   bool oversubscribe_ = false, mpi_ = false;
   SessionOptions options_;

@@ -1,9 +1,10 @@
 // phalanx run FILE: an Azure ML command job, here.
+#include <tuple>
+
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/session.h"
 #include "cli/terminal.h"
-#include "job/name.h"
 #include "spec/parse.h"
 
 namespace phalanx::cli {
@@ -21,7 +22,7 @@ class Run : public Command {
     add_count(app, "-N,--nodes", nodes_, 1, "Nodes, instead of resources.instance_count");
     add_count(app, "-n,--procs-per-node", processes_, 1, "Processes on each node, instead of the file's");
     app.add_option("--compute", compute_, "Compute target, instead of the file's")->type_name("NAME");
-    app.add_option("--name", name_, "Name of the job; one is made up otherwise")->type_name("NAME");
+    name_.declare(app);
     priority_option_ =
         app.add_option("--priority", priority_, "Higher runs first, -1000 to 1000")->type_name("NUMBER");
     app.add_flag("--oversubscribe", oversubscribe_, "Start now, even where the machine has no room left");
@@ -42,10 +43,13 @@ class Run : public Command {
     engine::Submission submission;
     submission.spec = outcome.parsed->spec;
     if (const Status changed = apply_flags(submission.spec); !changed) return fail(changed.error(), kRefused);
-    for (const auto& problems :
-         {spec::check(submission.spec, outcome.parsed->file, outcome.parsed->places),
-          spec::check_paths(submission.spec, outcome.parsed->file, outcome.parsed->places)})
+    const auto& [file, places] = std::tie(outcome.parsed->file, outcome.parsed->places);
+    const spec::Unsupported unsupported = spec::unsupported(submission.spec, file, places);
+    for (const auto& problems : {spec::check(submission.spec, file, places), unsupported.blocking,
+                                 spec::check_paths(submission.spec, file, places)})
       if (has_error(problems)) return fail(spec::to_error(problems), kRefused);
+    if (!options_.quiet)
+      for (const std::string& line : unsupported.notices) say("note: " + line);
     submission.job_text = outcome.parsed->text;
     submission.environment = own_environment();
     options_.output = output_.name;
@@ -60,9 +64,8 @@ class Run : public Command {
   }
 
   Status apply_flags(spec::JobSpec& spec) const {
-    if (!name_.empty() && !job::valid_name(name_))
-      return Error{Code::invalid, "--name " + spec::shown(name_) + " " + job::what_is_wrong(name_)};
-    if (!name_.empty()) spec.name = name_;
+    TRY(name_.check());
+    if (!name_.name.empty()) spec.name = name_.name;
     if (!compute_.empty()) spec.compute = compute_;
     if (nodes_ > 0) spec.resources.instance_count = nodes_;
     if (priority_option_->count() > 0) spec.priority = priority_;
@@ -77,7 +80,8 @@ class Run : public Command {
     return Done{};
   }
 
-  std::string file_, compute_, name_;
+  std::string file_, compute_;
+  NameOption name_;
   std::vector<std::string> sets_;
   int nodes_ = 0, processes_ = 0, priority_ = 0;
   bool oversubscribe_ = false;

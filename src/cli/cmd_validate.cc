@@ -1,7 +1,9 @@
 // phalanx validate: a job file, without running it.
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/session.h"
 #include "cli/terminal.h"
+#include "engine/engine.h"
 #include "spec/parse.h"
 
 namespace phalanx::cli {
@@ -23,14 +25,27 @@ class Validate : public Command {
     const spec::Outcome outcome = spec::parse_file(file_, options);
     for (const spec::Problem& problem : outcome.problems) put(spec::shown(problem.to_string(), 4096) + "\n");
     if (!outcome) return static_cast<int>(Exit::failed);
-    const spec::Unsupported unsupported = spec::unsupported(outcome.parsed->spec);
-    for (const std::string& line : unsupported.blocking) put("cannot run here yet: " + line + "\n");
+    const spec::JobSpec& spec = outcome.parsed->spec;
+    const spec::Unsupported unsupported =
+        spec::unsupported(spec, outcome.parsed->file, outcome.parsed->places);
+    const auto notes = engine::environment_notes(spec, own_environment());
+    if (!notes) {
+      put(notes.error().reason + "\n");
+      return static_cast<int>(Exit::failed);
+    }
+    for (const spec::Problem& problem : unsupported.blocking) put(cannot_run(problem) + "\n");
     for (const std::string& line : unsupported.notices) put("note: " + line + "\n");
+    for (const std::string& line : *notes) put("note: " + line + "\n");
     put(spec::shown(file_, 4096) + ": valid\n");
     return static_cast<int>(Exit::ok);
   }
 
  private:
+  static std::string cannot_run(spec::Problem problem) {
+    problem.text = "cannot run here yet: " + problem.text;
+    return spec::shown(problem.to_string(), 4096);
+  }
+
   std::string file_;
   bool azureml_ = false;
   std::vector<std::string> sets_;

@@ -8,7 +8,7 @@
 #include "base/files.h"
 #include "job/event.h"
 #include "job/layout.h"
-#include "job/name.h"
+#include "spec/job_name.h"
 #include "spec/problem.h"
 
 namespace phalanx::cli {
@@ -60,7 +60,7 @@ Result<JobEntry> find_job(const std::string& name) {
     if (jobs.empty()) return Error{Code::not_found, "there are no jobs yet in " + job::jobs_folder()};
     return std::move(jobs.front());
   }
-  if (job::valid_name(name) && is_folder(entry_of(name).folder)) return entry_of(name);
+  if (spec::wrong_with_name(name).empty() && is_folder(entry_of(name).folder)) return entry_of(name);
   std::vector<std::string> matching;
   for (const std::string& known : TRY(job_names()))
     if (known.compare(0, name.size(), name) == 0) matching.push_back(known);

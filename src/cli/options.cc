@@ -2,6 +2,9 @@
 
 #include <charconv>
 
+#include "spec/job_name.h"
+#include "spec/problem.h"
+
 namespace phalanx::cli {
 
 void OutputOption::declare(CLI::App& app) {
@@ -10,6 +13,16 @@ void OutputOption::declare(CLI::App& app) {
       ->check([](const std::string& text) {
         return format_of(text) ? std::string() : text + " is none of table, json, yaml, tsv";
       });
+}
+
+void NameOption::declare(CLI::App& app) {
+  option_ = app.add_option("--name", name, "Name of the job; one is made up otherwise")->type_name("NAME");
+}
+
+Status NameOption::check() const {
+  const std::string wrong = option_->count() > 0 ? spec::wrong_with_name(name) : "";
+  if (wrong.empty()) return Done{};
+  return Error{Code::invalid, "--name '" + spec::shown(name) + "' " + wrong};
 }
 
 std::string at_least(const std::string& text, long least) {

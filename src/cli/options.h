@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "cli/output.h"
 
 namespace phalanx::cli {
@@ -14,6 +15,16 @@ struct OutputOption {
   std::string name;  // empty: not given
   Format format() const { return format_of(name).value_or(Format::table); }
   void declare(CLI::App& app);
+};
+
+// --name NAME: a job's. Code::invalid when it was given and cannot be one.
+struct NameOption {
+  std::string name;  // empty: not given
+  void declare(CLI::App& app);
+  Status check() const;
+
+ private:
+  const CLI::Option* option_ = nullptr;
 };
 
 std::string at_least(const std::string& text,

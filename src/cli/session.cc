@@ -10,7 +10,6 @@
 #include "cli/jobs.h"
 #include "cli/terminal.h"
 #include "cli/words.h"
-#include "spec/parse.h"
 
 namespace phalanx::cli {
 namespace {
@@ -23,15 +22,6 @@ int dry_run(const engine::Submission& submission, const SessionOptions& options)
   const auto format = format_of(options.output).value_or(Format::table);
   put(format == Format::table ? plan::describe(*plan) : render(format, plan::to_json(*plan)), Exit::refused);
   return static_cast<int>(Exit::ok);
-}
-
-// What the job asks for that is not done: refuses, or says what it goes on without.
-bool refuses(const spec::JobSpec& spec, bool quiet) {
-  const spec::Unsupported unsupported = spec::unsupported(spec);
-  if (!quiet)
-    for (const std::string& line : unsupported.notices) say("note: " + line);
-  for (const std::string& line : unsupported.blocking) say(line);
-  return !unsupported.blocking.empty();
 }
 
 boost::json::object job_object(const job::JobView& view, const std::string& folder) {
@@ -94,7 +84,6 @@ std::vector<std::string> own_environment() {
 
 int run_session(engine::Submission submission, const SessionOptions& options) {
   submission.watched_rank = options.only_rank;
-  if (refuses(submission.spec, options.quiet)) return kRefused;
   if (options.dry_run) return dry_run(submission, options);
   const bool foreground = submission.foreground;
   engine::Interrupts interrupts;

@@ -31,6 +31,11 @@ struct Handle {
 // What a job would get and run here, without starting anything: `--dry-run`.
 Result<plan::Plan> preview(const Submission& submission);
 
+// What the environment that the job names is on this machine, as `submit` would say it. Code::invalid where
+// environments.yml is wrong, or what it names is not there. Sources the script of `activate:`.
+Result<std::vector<std::string>> environment_notes(const spec::JobSpec& spec,
+                                                   const std::vector<std::string>& submitted);
+
 // Makes the job folder, copies the code, starts the coordinator. When it fails nothing is left behind.
 // Code::invalid: the job asks for what this machine cannot give; the message says which and the cure.
 // `interrupts` are held from the moment something is made. One that comes before the coordinator takes all

@@ -2,7 +2,6 @@
 
 #include <sys/random.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 
@@ -43,20 +42,6 @@ std::string random_name() {
   std::string name = std::string(kAdjectives[bits[0] & 63]) + "_" + kNouns[(bits[0] >> 6) & 63] + "_";
   for (int i = 0; i < 10; ++i) name += kLetters[(bits[1] >> (5 * i)) & 31];
   return name;
-}
-
-std::string what_is_wrong(std::string_view name) {
-  constexpr size_t kLongest = 255;  // of a file's name
-  const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  if (name.empty()) return "is empty; leave it out, and one is made up";
-  if (name.size() > kLongest)
-    return "is " + std::to_string(name.size()) + " bytes long; it can have " + std::to_string(kLongest);
-  if (name[0] == '.' || name[0] == '-')
-    return std::string("begins with '") + name[0] + "'; begin it with a letter or digit";
-  if (name.find('/') != std::string_view::npos) return "has a '/' in it; a job's name is that of a folder";
-  if (std::any_of(name.begin(), name.end(), control))
-    return "has a newline or another control character in it; leave that out";
-  return "";
 }
 
 }  // namespace phalanx::job

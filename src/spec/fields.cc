@@ -13,6 +13,15 @@ std::string lower(std::string text) {
   return text;
 }
 
+// To follow an unknown key: the one that was meant, else all of them where a person can take them in.
+std::string what_is_allowed(const std::string& key, const std::vector<std::string>& allowed) {
+  constexpr size_t kFew = 6;
+  if (const std::string meant = nearest(key, allowed); !meant.empty())
+    return "; did you mean '" + meant + "'?";
+  if (allowed.size() <= kFew) return "; allowed here: " + join(allowed);
+  return "; docs/job-file.md lists the keys";
+}
+
 }  // namespace
 
 void Fields::read(const Node& map, const std::string& where, const std::vector<Field>& fields) const {
@@ -24,11 +33,9 @@ void Fields::read(const Node& map, const std::string& where, const std::vector<F
         std::find_if(fields.begin(), fields.end(), [&](const Field& f) { return f.key == entry.key; });
     const std::string name = where.empty() ? entry.key : where + "." + entry.key;
     if (field == fields.end()) {
-      const std::string meant = nearest(entry.key, allowed);
-      report_.error(entry.place,
-                    "unknown key '" + shown(entry.key) + "'" + (where.empty() ? "" : " in " + where) +
-                        (meant.empty() ? "" : "; did you mean '" + meant + "'?") +
-                        (meant.empty() ? "; allowed here: " : " Allowed here: ") + join(allowed));
+      report_.error(entry.place, "unknown key '" + shown(entry.key) + "'" +
+                                     (where.empty() ? "" : " in " + where) +
+                                     what_is_allowed(entry.key, allowed));
     } else if (!field->elsewhere.empty()) {
       report_.error(entry.place, "'" + shown(name) + "' " + field->elsewhere);
     } else if (field->ours && azureml_only_) {

@@ -1,5 +1,9 @@
 #include "spec/overrides.h"
 
+#include <algorithm>
+
+#include "spec/expand.h"
+
 namespace phalanx::spec {
 namespace {
 
@@ -63,10 +67,50 @@ void apply(Node& root, const std::string& set, const Place& place, Report& repor
   *node = read_value(set.substr(equals + 1), place);
 }
 
+std::vector<std::string> keys_of(const Node& root, const char* map) {
+  std::vector<std::string> keys;
+  if (const Node* node = root.find(map))
+    for (const Entry& entry : node->entries) keys.push_back(entry.key);
+  return keys;
+}
+
+bool command_names(const Node& root, const std::string& kind, const std::string& name) {
+  const Node* command = root.find("command");
+  if (!command || command->kind != Kind::text) return false;
+  const auto expressions = find_expressions(command->text);
+  return std::any_of(expressions.begin(), expressions.end(),
+                     [&](const Expression& e) { return e.kind == kind && e.name == name; });
+}
+
+// An input or output that neither the file (`known`) nor the command has is a slip of the pen: nobody would
+// read its value.
+void check_use(const Node& root, const std::vector<std::string>& keys, const std::string& kind,
+               const std::vector<std::string>& known, const Place& place, Report& report) {
+  constexpr size_t kFew = 6;
+  if (keys.size() < 2 || keys[0] != kind || keys[1].empty() || command_names(root, kind, keys[1]) ||
+      std::find(known.begin(), known.end(), keys[1]) != known.end())
+    return;
+  std::string cure = "the file has no " + kind;
+  if (const std::string meant = nearest(keys[1], known); !meant.empty())
+    cure = "did you mean " + kind + "." + meant + "?";
+  else if (!known.empty() && known.size() <= kFew)
+    cure = "the file has " + join(known);
+  else if (!known.empty())
+    cure = "add it to the file's " + kind;
+  report.error(place, kind + "." + shown(keys[1]) + " is neither in the file nor in its command; " + cure);
+}
+
 }  // namespace
 
 void apply_overrides(Node& root, const std::vector<std::string>& sets, Report& report) {
+  const std::vector<std::string> inputs = keys_of(root, "inputs"), outputs = keys_of(root, "outputs");
   for (size_t i = 0; i < sets.size(); ++i) apply(root, sets[i], {0, 0, static_cast<int>(i)}, report);
+  for (size_t i = 0; i < sets.size(); ++i) {
+    const Place place{0, 0, static_cast<int>(i)};
+    const auto keys = split(sets[i].substr(0, sets[i].find('=')));
+    check_use(root, keys, "inputs", inputs, place, report);
+    check_use(root, keys, "outputs", outputs, place, report);
+  }
 }
 
 }  // namespace phalanx::spec

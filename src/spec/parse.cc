@@ -28,7 +28,7 @@ std::optional<Parsed> read_text(std::string_view text, const std::string& base_f
   parsed.spec = reader.read(root);
   parsed.places = reader.take_places();
   if (!report.failed()) parsed.given = to_json_object(root);
-  check_rules(parsed.spec, parsed.places, report);
+  check_rules(parsed.spec, parsed.places, report, options.azureml_only);
   if (report.failed()) return {};
   return parsed;
 }

@@ -68,11 +68,12 @@ inline constexpr size_t kMaxCommand = 128 * 1024 - 1;  // bytes: what Linux take
 bool is_local_path(std::string_view path);
 std::string local_path(const JobSpec& spec, std::string_view path);
 
-// What this job asks for that is not done yet, one plain line each, with what to do instead.
+// What this job asks for that is not done yet, one plain line each, with what to do instead. `file` and
+// `places` are for messages.
 struct Unsupported {
-  std::vector<std::string> blocking;  // the job cannot run as it is meant
-  std::vector<std::string> notices;   // it runs, without this
+  std::vector<Problem> blocking;     // the job cannot run as it is meant
+  std::vector<std::string> notices;  // it runs, without this
 };
-Unsupported unsupported(const JobSpec& spec);
+Unsupported unsupported(const JobSpec& spec, const std::string& file = "", const Places& places = {});
 
 }  // namespace phalanx::spec

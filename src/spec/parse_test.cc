@@ -79,17 +79,12 @@ queue_settings: {priority: High}
 }
 
 TEST(Parse, AllProblemsOfAFileAtOnce) {
-  EXPECT_EQ(
-      problems(
-          parse("comand: x\nenvironment: azureml:e@latest\nresources: {instance_count: 0}\ntags: {a: 1}\n")),
-      "job.yml:1:1: unknown key 'comand'; did you mean 'command'? Allowed here: type, command, code, "
-      "environment, "
-      "environment_variables, inputs, outputs, distribution, resources, compute, limits, name, display_name, "
-      "experiment_name, description, tags, properties, services, identity, queue_settings, parent_job_name, "
-      "isolation, stop_grace, priority, oversubscribe\n"
-      "job.yml:1:1: 'command' is missing; add what to run, such as command: python train.py\n"
-      "job.yml:3:29: resources.instance_count is the number 0; it must be a whole number, 1 or more\n"
-      "job.yml:4:11: tags.a is the number 1; it must be text: put it in quotes ('1')\n");
+  EXPECT_EQ(problems(parse(
+                "comand: x\nenvironment: azureml:e@latest\nresources: {instance_count: 0}\ntags: {a: 1}\n")),
+            "job.yml:1:1: unknown key 'comand'; did you mean 'command'?\n"
+            "job.yml:1:1: 'command' is missing; add what to run, such as command: python train.py\n"
+            "job.yml:3:29: resources.instance_count is the number 0; it must be a whole number, 1 or more\n"
+            "job.yml:4:11: tags.a is the number 1; it must be text: put it in quotes ('1')\n");
 }
 
 TEST(Parse, ManyProblemsAreCounted) {
@@ -129,16 +124,16 @@ TEST(Parse, Warnings) {
 
 TEST(Parse, Overrides) {
   const std::string base = kBase + "inputs: {lr: 0.1, data: {path: d}}\n";
-  const JobSpec spec =
-      spec_of(base, {"inputs.lr=1e-5", "inputs.data.path=e", "inputs.new=yes", "resources.instance_count=2",
-                     "distribution={type: pytorch, process_count_per_instance: 4}", "command=echo a: b # c",
-                     "display_name=\"1\"", "tags.team=a", "description="});
+  const JobSpec spec = spec_of(
+      base, {"inputs.lr=1e-5", "inputs.data.path=e", "inputs.new=yes", "resources.instance_count=2",
+             "distribution={type: pytorch, process_count_per_instance: 4}",
+             "command=echo a: b # c ${{inputs.new}}", "display_name=\"1\"", "tags.team=a", "description="});
   EXPECT_EQ(spec.inputs.at("lr").value, "1e-5");
   EXPECT_EQ(spec.inputs.at("data").path, "e");
   EXPECT_EQ(spec.inputs.at("new").value, "True");
   EXPECT_EQ(spec.resources.instance_count, 2);
   EXPECT_EQ(spec.distribution.process_count_per_instance, 4);
-  EXPECT_EQ(spec.command, "echo a: b # c");
+  EXPECT_EQ(spec.command, "echo a: b # c ${{inputs.new}}");
   EXPECT_EQ(spec.display_name, "1");
   EXPECT_EQ(spec.tags.at("team"), "a");
   EXPECT_EQ(spec.description, "");
@@ -159,6 +154,12 @@ TEST(Parse, OverridesThatAreWrongNameThemselves) {
       {"resource.instance_count=2",
        "--set resource.instance_count=2: unknown key 'resource'; did you mean 'resources'?"},
       {"inputs.lr=[1, 2]", "--set inputs.lr=[1, 2]: inputs.lr is a list"},
+      {"inputs.rl=1",
+       "--set inputs.rl=1: inputs.rl is neither in the file nor in its command; did you mean inputs.lr?"},
+      {"inputs.epochs.path=d", "inputs.epochs is neither in the file nor in its command; the file has lr"},
+      {"outputs.model.path=d",
+       "outputs.model is neither in the file nor in its command; the file has no outp"},
+      {"id=7", "--set id=7: id is written by Azure ML"},
       {"command=x ${{inputs.no}}", "--set command=x ${{inputs.no}}: the command names inputs.no"},
   };
   for (const auto& c : cases) {
@@ -221,11 +222,26 @@ tags: {a: b}
 }
 
 TEST(Parse, GivenIsTheFileAsData) {
-  const Outcome outcome = parse(
-      kBase + "inputs: {a: 1, b: 1.5, c: yes, d: 2024-01-02, e: 99999999999999999999}\n", {"inputs.f=x"});
+  const Outcome outcome =
+      parse(kBase + "inputs: {a: 1, b: 1.5, c: yes, d: 2024-01-02, e: 99999999999999999999}\n",
+            {"inputs.f=x", "command=x ${{inputs.f}}"});
   ASSERT_TRUE(outcome) << problems(outcome);
   EXPECT_EQ(boost::json::serialize(outcome.parsed->given.at("inputs")),
             R"({"a":1,"b":1.5E0,"c":true,"d":"2024-01-02","e":"99999999999999999999","f":"x"})");
+}
+
+TEST(Parse, OnlyAzureMlIsNotToldOfOurKeys) {
+  Options options;
+  options.azureml_only = true;
+  for (const char* text :
+       {"resources: {instance_count: 2}\n", "distribution: {type: mpi}\ncommand: mpirun x\n"}) {
+    const std::string base =
+        std::string(text).find("command") == std::string::npos ? kBase : "environment: azureml:env@latest\n";
+    EXPECT_NE(problems(parse_text(base + text, "job.yml", "")).find("launch: "), std::string::npos) << text;
+    const std::string got = problems(parse_text(base + text, "job.yml", "", options));
+    EXPECT_NE(got, "") << text;
+    EXPECT_EQ(got.find("launch"), std::string::npos) << got;
+  }
 }
 
 TEST(Check, SpecsMadeFromFlags) {
@@ -258,9 +274,15 @@ TEST(Unsupported, BlockingAndNotices) {
                          "{type: ssh}}\nidentity: {type: aml_token}\n");
   Unsupported got = unsupported(spec);
   ASSERT_EQ(got.blocking.size(), 2u);
-  EXPECT_EQ(got.blocking[0].find("distribution type ray is not done yet"), 0u);
+  EXPECT_EQ(got.blocking[0].to_string().find("distribution type ray is not done yet"), 0u);
   ASSERT_EQ(got.notices.size(), 1u);
   EXPECT_EQ(got.notices[0].find("services are not started"), 0u);
+  const std::string far = "azureml://datastores/" + std::string(200, 'a');
+  const Outcome outcome = parse(kBase + "inputs:\n  d:\n    path: " + far + "\n");
+  ASSERT_TRUE(outcome);
+  got = unsupported(outcome.parsed->spec, "job.yml", outcome.parsed->places);
+  ASSERT_EQ(got.blocking.size(), 1u);
+  EXPECT_EQ(got.blocking[0].to_string().find("job.yml:5:11: inputs.d from '" + far + "' is not"), 0u);
   got = unsupported(spec_of(kBase));
   EXPECT_TRUE(got.blocking.empty() && got.notices.empty());
 }

@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "spec/expand.h"
+#include "spec/job_name.h"
 #include "spec/tree_json.h"
 
 namespace phalanx::spec {
@@ -80,7 +81,11 @@ JobSpec Reader::read(const Node& root) {
   Node top = root;
   const auto read_only = {"$schema", "creation_context", "id", "status", "log_files", "parameters"};
   std::erase_if(top.entries, [&](const Entry& entry) {
-    return std::find(read_only.begin(), read_only.end(), entry.key) != read_only.end();
+    const bool found = std::find(read_only.begin(), read_only.end(), entry.key) != read_only.end();
+    if (found && entry.value.place.set >= 0)
+      report_.error(entry.value.place,
+                    shown(entry.key) + " is written by Azure ML and read by nobody; leave it out");
+    return found;
   });
   note_places(top, "");
   const Node* type = top.find("type");
@@ -140,15 +145,9 @@ void Reader::read_command(const Node& node) {
 
 void Reader::read_name(const Node& node) {
   fields_.text("name", spec_.name)(node);
-  const auto good = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.';
-  };
   if (node.kind != Kind::text) return;
-  if (node.text.empty() || node.text.size() > 255 || !std::all_of(node.text.begin(), node.text.end(), good) ||
-      !std::isalnum(static_cast<unsigned char>(node.text[0])))
-    report_.error(node.place, "name is '" + shown(node.text) +
-                                  "'; a job name has letters, digits, '-', '_' and '.', starts with "
-                                  "a letter or digit, and is at most 255 long");
+  if (const std::string wrong = wrong_with_name(node.text); !wrong.empty())
+    report_.error(node.place, "name '" + shown(node.text) + "' " + wrong);
 }
 
 void Reader::read_code(const Node& node) {

@@ -6,9 +6,7 @@
 #include "spec/expand.h"
 
 namespace phalanx::spec {
-namespace {
 
-// The place of a key, or of the closest key around it that the file has.
 Place place_of(const Places& places, std::string path) {
   for (;;) {
     if (const auto found = places.find(path); found != places.end()) return found->second;
@@ -18,19 +16,23 @@ Place place_of(const Places& places, std::string path) {
   }
 }
 
+namespace {
+
 std::string text_of(Launch launch) {
   return launch == Launch::node ? "node" : launch == Launch::head ? "head" : "process";
 }
 
-void check_nodes(const JobSpec& spec, const Places& places, Report& report) {
+void check_nodes(const JobSpec& spec, const Places& places, Report& report, bool azureml_only) {
   const Distribution& d = spec.distribution;
-  if (spec.resources.instance_count > 1 && d.framework == Framework::none && d.launch == Launch::process)
-    report.error(
-        place_of(places, "resources.instance_count"),
-        "resources.instance_count is " + std::to_string(spec.resources.instance_count) +
-            ", but nothing says how the nodes work together; add distribution: {type: pytorch} (or mpi, "
-            "tensorflow), or distribution: {launch: node} for a command that starts its own workers on each "
-            "node");
+  if (spec.resources.instance_count == 1 || d.framework != Framework::none || d.launch != Launch::process)
+    return;
+  const std::string ours =
+      ", or distribution: {launch: node} for a command that starts its own workers on each node";
+  report.error(place_of(places, "resources.instance_count"),
+               "resources.instance_count is " + std::to_string(spec.resources.instance_count) +
+                   ", but nothing says how the nodes work together; add distribution: {type: pytorch} (or "
+                   "mpi, tensorflow)" +
+                   (azureml_only ? "" : ours));
 }
 
 void check_launch(const JobSpec& spec, const Places& places, Report& report) {
@@ -87,7 +89,7 @@ std::string launcher_module(const std::string& command) {
 }
 
 // A job that starts each process itself, and a launcher in each of them that would start them all again.
-void check_launcher(const JobSpec& spec, const Places& places, Report& report) {
+void check_launcher(const JobSpec& spec, const Places& places, Report& report, bool azureml_only) {
   const Distribution& d = spec.distribution;
   const bool mpi = d.framework == Framework::mpi;
   const bool many = d.framework == Framework::pytorch && d.process_count_per_instance.value_or(1) > 1;
@@ -98,11 +100,12 @@ void check_launcher(const JobSpec& spec, const Places& places, Report& report) {
   for (const std::string& program : programs_of(spec))
     if (std::find(launchers.begin(), launchers.end(), program) != launchers.end()) found = program;
   if (found.empty()) return;
-  report.error(place_of(places, "command"),
-               "the command starts " + found + ", and this job starts the command once per process; leave " +
-                   found + " out, or " +
-                   (mpi ? "say launch: head, which starts the command once, on the first node"
-                        : "leave process_count_per_instance out, so that it is started once per node"));
+  std::string other = ", or leave process_count_per_instance out, so that it is started once per node";
+  if (mpi)
+    other = azureml_only ? "" : ", or say launch: head, which starts the command once, on the first node";
+  report.error(place_of(places, "command"), "the command starts " + found +
+                                                ", and this job starts the command once per process; leave " +
+                                                found + " out" + other);
 }
 
 // More than any cluster has, and few enough for a number of each.
@@ -198,15 +201,15 @@ void check_command(const JobSpec& spec, const Places& places, Report& report) {
 
 }  // namespace
 
-void check_rules(const JobSpec& spec, const Places& places, Report& report) {
+void check_rules(const JobSpec& spec, const Places& places, Report& report, bool azureml_only) {
   if (spec.resources.instance_count < 1)
     report.error(place_of(places, "resources.instance_count"), "resources.instance_count must be 1 or more");
   if (spec.priority < -1000 || spec.priority > 1000)
     report.error(place_of(places, "priority"), "priority must be from -1000 to 1000");
-  check_nodes(spec, places, report);
+  check_nodes(spec, places, report, azureml_only);
   check_launch(spec, places, report);
   check_workers(spec, places, report);
-  check_launcher(spec, places, report);
+  check_launcher(spec, places, report, azureml_only);
   check_size(spec, places, report);
   check_identity(spec, places, report);
   check_command(spec, places, report);

@@ -7,6 +7,10 @@
 
 namespace phalanx::spec {
 
-void check_rules(const JobSpec& spec, const Places& places, Report& report);
+// `azureml_only`: what would be right is said without Phalanx's own keys.
+void check_rules(const JobSpec& spec, const Places& places, Report& report, bool azureml_only = false);
+
+// The place of a key, or of the closest key around it that the file has.
+Place place_of(const Places& places, std::string path);
 
 }  // namespace phalanx::spec

@@ -1,36 +1,43 @@
 // What a job asks for that is not done yet. Each line says what to do instead.
 #include "spec/parse.h"
+#include "spec/rules.h"
 
 namespace phalanx::spec {
 namespace {
 
+constexpr size_t kLongest = 2000;  // of an address: what people have to find again
+
 // Started once per process, a framework must be known to the plan; once per node or on the head the command
 // does it all.
-void check_framework(const JobSpec& spec, Unsupported& out) {
-  if (spec.distribution.launch != Launch::process) return;
-  const Framework f = spec.distribution.framework;
-  const auto block = [&](const std::string& name, const std::string& cure) {
-    out.blocking.push_back("distribution type " + name + " is not done yet; " + cure);
-  };
-  if (f == Framework::ray)
-    block("ray", "use launch: node and start ray in the command, with MASTER_ADDR as the head");
+void check_framework(const JobSpec& spec, const Places& places, Report& blocking) {
+  if (spec.distribution.launch == Launch::process && spec.distribution.framework == Framework::ray)
+    blocking.error(place_of(places, "distribution.type"),
+                   "distribution type ray is not done yet; use type: pytorch without "
+                   "process_count_per_instance, which starts the command once per node, and start ray in the "
+                   "command, with MASTER_ADDR as the head");
 }
 
-void check_places(const JobSpec& spec, Unsupported& out) {
+void check_data(const JobSpec& spec, const Places& places, Report& blocking) {
   if (!spec.code.empty() && !is_local_path(spec.code))
-    out.blocking.push_back("code from '" + shown(spec.code) +
-                           "' is not done yet; download it and name the folder");
+    blocking.error(place_of(places, "code"), "code from '" + shown(spec.code, kLongest) +
+                                                 "' is not done yet; download it and name the folder");
   for (const auto& [name, input] : spec.inputs)
     if (!input.literal && !is_local_path(input.path) && !input.path.starts_with("azureml://jobs/"))
-      out.blocking.push_back("inputs." + name + " from '" + shown(input.path) +
-                             "' is not done yet; download it and write its local path");
+      blocking.error(place_of(places, "inputs." + name + ".path"),
+                     "inputs." + name + " from '" + shown(input.path, kLongest) +
+                         "' is not done yet; download it and write its local path");
+  for (const auto& [name, output] : spec.outputs)
+    if (!output.path.empty() && output.path.find("${{") == std::string::npos && !is_local_path(output.path))
+      blocking.error(place_of(places, "outputs." + name + ".path"),
+                     "outputs." + name + " to '" + shown(output.path, kLongest) +
+                         "' is not done yet; write a local path, or leave path out");
+}
+
+void check_outputs(const JobSpec& spec, Unsupported& out) {
   for (const auto& [name, output] : spec.outputs) {
     if (output.path.find("${{") != std::string::npos)
       out.notices.push_back("outputs." + name +
                             ".path has an expression of the service; the output stays in the job's folder");
-    else if (!output.path.empty() && !is_local_path(output.path))
-      out.blocking.push_back("outputs." + name + " to '" + shown(output.path) +
-                             "' is not done yet; write a local path, or leave path out");
     if (!output.name.empty())
       out.notices.push_back("outputs." + name +
                             " is not registered as an asset; it stays in the job's folder");
@@ -57,10 +64,13 @@ void check_platform(const JobSpec& spec, Unsupported& out) {
 
 }  // namespace
 
-Unsupported unsupported(const JobSpec& spec) {
+Unsupported unsupported(const JobSpec& spec, const std::string& file, const Places& places) {
   Unsupported out;
-  check_framework(spec, out);
-  check_places(spec, out);
+  Report blocking(file);
+  check_framework(spec, places, blocking);
+  check_data(spec, places, blocking);
+  out.blocking = blocking.take();
+  check_outputs(spec, out);
   check_platform(spec, out);
   return out;
 }

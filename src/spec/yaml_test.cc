@@ -147,6 +147,8 @@ TEST(Problem, Nearest) {
   EXPECT_EQ(nearest("comand", known), "command");
   EXPECT_EQ(nearest("environmentVariables", known), "environment_variables");
   EXPECT_EQ(nearest("input", known), "inputs");
+  EXPECT_EQ(nearest("inptus", known), "inputs");
+  EXPECT_EQ(nearest("rnu", {"version", "run"}), "run");
   EXPECT_EQ(nearest("zzz", known), "");
 }
 

@@ -100,6 +100,7 @@ def test_an_unknown_command_is_guessed(run: Any) -> None:
     failed = run("lanch")
     assert failed.returncode == 2
     assert "did you mean `phalanx launch`?" in failed.stderr
+    assert "did you mean `phalanx run`?" in run("rnu").stderr
     assert "\x1b" not in run("a\x1b[31m").stderr
 
 
@@ -116,11 +117,14 @@ def test_an_unknown_command_is_guessed(run: Any) -> None:
         (["launch", "--isolation", "magic", "true"], 125, "none of"),
         (["launch", "--env", "nothing", "true"], 125, "NAME=VALUE"),
         (["launch", "-n", "2000000000", "true"], 125, "from 1 to 1073741824"),
-        (["launch", "--name", "a/b", "true"], 125, "--name a/b has a '/' in it"),
-        (["launch", "--name", "a\nb", "true"], 125, "newline"),
+        (["launch", "--name", "a/b", "true"], 125, "--name 'a/b' has '/' in it"),
+        (["launch", "--name", "a\nb", "true"], 125, "such as a-b"),
+        (["launch", "--name", "a b", "true"], 125, "such as a-b"),
+        (["launch", "--name", "\u00e9", "true"], 125, "has letters, digits, '-', '_' and '.'"),
+        (["launch", "--name", "", "true"], 125, "--name '' is empty; leave it out"),
         (["launch", "--name", "a" * 300, "true"], 125, "is 300 bytes long"),
         (["launch", "--name", ".a", "true"], 125, "begins with '.'"),
-        (["launch", "--name", "", "--rank", "5", "-n", "2", "true"], 125, "the job has ranks 0 to 1"),
+        (["launch", "--rank", "5", "-n", "2", "true"], 125, "the job has ranks 0 to 1"),
         (["launch", "--rank", "1", "true"], 125, "--rank 1: the job has one process"),
         (["launch", "--rank", "1", "--dry-run", "true"], 125, "--rank 1"),
         (["list", "-o", "xml"], 2, "none of table"),
@@ -188,13 +192,37 @@ def test_validate_says_where(phalanx: Any, run: Any) -> None:
     failed = run("validate", bad)
     assert failed.returncode == 1
     assert "bad.yml:5:" in failed.stdout
-    assert run("validate", bad, "--set", "resources.instance_count=2", "--set", "inputs.x=1").returncode in (
-        0,
-        1,
-    )
+    assert run("validate", bad, "--set", "resources.instance_count=none").returncode == 1
+    single = ["--set", "resources.instance_count=1"]
+    assert run("validate", bad, *single).returncode == 0
+    slip = run("validate", bad, *single, "--set", "inputs.x=1")
+    assert (slip.returncode, "inputs.x is neither in the file" in slip.stdout) == (1, True)
 
 
-# ---- jobs on disk
+def test_validate_knows_environments_as_run_does(phalanx: Any, run: Any) -> None:
+    (phalanx.folder / "job.yml").write_text(JOB)
+    assert "environment any is not known here" in run("validate", "job.yml").stdout
+    known = phalanx.folder / "environments.yml"
+    known.write_text("any: {venv: nowhere}\n")
+    wrong = run("validate", "job.yml")
+    assert (wrong.returncode, "there is no bin/python in it" in wrong.stdout) == (1, True)
+    known.write_text("any: {venv: }\n")
+    assert f"{known}:1:" in run("validate", "job.yml").stdout
+    python = shutil.which("python3")
+    known.write_text(f"any: {{python: {python}}}\n")
+    right = run("validate", "job.yml")
+    assert (right.returncode, right.stdout) == (0, "job.yml: valid\n")
+
+
+def test_what_cannot_run_here_is_said_with_its_place_and_whole(phalanx: Any, run: Any) -> None:
+    far = "azureml://subscriptions/0/resourcegroups/r/workspaces/w/datastores/d/paths/" + "deep/" * 20
+    inputs = f"inputs:\n  data:\n    type: uri_folder\n    path: {far}\n"
+    (phalanx.folder / "job.yml").write_text(JOB + inputs)
+    refused = run("run", "job.yml")
+    assert refused.returncode == 125
+    assert f"job.yml:7:11: inputs.data from '{far}'" in refused.stderr
+    checked = run("validate", "job.yml")
+    assert f"job.yml:7:11: cannot run here yet: inputs.data from '{far}'" in checked.stdout
 
 
 def test_list_is_newest_first(phalanx: Any, run: Any) -> None:

@@ -20,6 +20,7 @@
 #include "machine/machine.h"
 #include "process/isolation.h"
 #include "spec/job_json.h"
+#include "spec/job_name.h"
 #include "spec/parse.h"
 
 namespace phalanx::engine {
@@ -162,8 +163,8 @@ class OwnersUmask {
 
 Result<std::string> choose_name(const spec::JobSpec& spec) {
   if (spec.name.empty()) return job::random_name();
-  if (!job::valid_name(spec.name))
-    return Error{Code::invalid, "name " + spec::shown(spec.name) + " " + job::what_is_wrong(spec.name)};
+  if (const std::string wrong = spec::wrong_with_name(spec.name); !wrong.empty())
+    return Error{Code::invalid, "name '" + spec::shown(spec.name) + "' " + wrong};
   if (const job::Layout layout = job::Layout::of(spec.name); exists(layout.folder)) return taken(layout);
   return spec.name;
 }
@@ -173,6 +174,11 @@ Result<std::string> choose_name(const spec::JobSpec& spec) {
 Result<plan::Plan> preview(const Submission& submission) {
   Prospect prospect = TRY(look_ahead(submission, TRY(choose_name(submission.spec))));
   return std::move(prospect.plan);
+}
+
+Result<std::vector<std::string>> environment_notes(const spec::JobSpec& spec,
+                                                   const std::vector<std::string>& submitted) {
+  return TRY(environment_for(spec, submitted)).notes;
 }
 
 Result<Handle> submit(Submission submission, Interrupts& interrupts) {

@@ -149,6 +149,24 @@ int run_all(const RemoteCall& call, const std::string& folder) {
   return call.name_hosts && !call.worst_status ? 0 : worst;
 }
 
+// From `at` on: where the options end. Letters may be put together; the last may take a value.
+size_t skip_options(const Dialect& dialect, const std::vector<std::string>& words, size_t at,
+                    RemoteCall& call) {
+  for (; at < words.size() && words[at].size() > 1 && words[at][0] == '-'; ++at) {
+    const std::string& word = words[at];
+    if (word == "--") return at + 1;
+    if (call.name_hosts && word == "-S") call.worst_status = true;
+    for (size_t i = 1; i < word.size(); ++i) {
+      if (std::string_view(dialect.with_value).find(word[i]) == std::string_view::npos) continue;
+      std::string value = word.substr(i + 1);
+      if (value.empty() && ++at < words.size()) value = words[at];
+      if (call.name_hosts && word[i] == 'w') call.hosts = split_hosts(value);
+      break;
+    }
+  }
+  return at;
+}
+
 }  // namespace
 
 Result<RemoteCall> parse_remote_shell(const std::string& name, const std::vector<std::string>& words) {
@@ -156,25 +174,11 @@ Result<RemoteCall> parse_remote_shell(const std::string& name, const std::vector
   if (!dialect) return Error{Code::invalid, name + " is no remote shell"};
   RemoteCall call;
   call.name_hosts = name == "pdsh";
-  size_t at = 0;
-  for (; at < words.size() && words[at].size() > 1 && words[at][0] == '-'; ++at) {
-    const std::string& word = words[at];
-    if (word == "--") {
-      ++at;
-      break;
-    }
-    if (call.name_hosts && word == "-S") call.worst_status = true;
-    for (size_t i = 1; i < word.size(); ++i) {  // letters may be put together; the last may take a value
-      if (std::string_view(dialect->with_value).find(word[i]) == std::string_view::npos) continue;
-      std::string value = word.substr(i + 1);
-      if (value.empty() && ++at < words.size()) value = words[at];
-      if (call.name_hosts && word[i] == 'w') call.hosts = split_hosts(value);
-      break;
-    }
-  }
+  size_t at = skip_options(*dialect, words, 0, call);
   if (!call.name_hosts && at < words.size()) {
     const std::string& host = words[at++];
     call.hosts = {host.substr(host.find('@') == host.npos ? 0 : host.find('@') + 1)};
+    if (name == "ssh") at = skip_options(*dialect, words, at, call);  // as OpenSSH does; horovodrun writes so
   }
   for (; at < words.size(); ++at) call.command += (call.command.empty() ? "" : " ") + words[at];
   if (call.hosts.empty()) return Error{Code::invalid, name + ": no host is named"};

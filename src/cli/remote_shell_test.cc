@@ -20,6 +20,14 @@ TEST(RemoteShell, options_after_the_host_are_the_commands) {
   EXPECT_EQ(call->command, "ls -l");
 }
 
+TEST(RemoteShell, ssh_takes_options_after_the_host_too) {
+  const auto call =
+      parse_remote_shell("ssh", {"-o", "A=b", "node-1", "-p", "22", "-o", "ConnectTimeout=10", "ls", "-l"});
+  ASSERT_TRUE(call);
+  EXPECT_EQ(call->hosts, (std::vector<std::string>{"node-1"}));
+  EXPECT_EQ(call->command, "ls -l");
+}
+
 TEST(RemoteShell, pdsh_has_many_hosts_and_names_them_in_the_command) {
   const auto call = parse_remote_shell(
       "pdsh", {"-S", "-f", "1024", "-w", "node-0,node-1", "run", "--rank=%n", "--host=%h", "100%%", "%x"});

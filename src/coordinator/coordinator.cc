@@ -104,7 +104,7 @@ void Coordinator::on_waiting(const Waiting& waiting) {
 
 void Coordinator::on_nodes(Result<std::vector<NodeLink>> links) {
   if (ended_) return;
-  if (!links) return fail_before_start(links.error().reason, "", 125);
+  if (!links) return fail_before_start(links.error().reason);
   record(event("preparing"));
   nodes_.resize(links->size());
   for (size_t i = 0; i < links->size(); ++i) {
@@ -123,7 +123,7 @@ void Coordinator::start_when_ready() {
   // nobody to wait for, and finds its orders when it is there.
   for (const Node& node : nodes_)
     if (!node.prepared || (!node.ready && nodes_.size() > 1)) return;
-  if (const Status planned = make_plan(); !planned) return fail_before_start(planned.error().reason, "", 125);
+  if (const Status planned = make_plan(); !planned) return fail_before_start(planned.error().reason);
   send_start();
 }
 

@@ -119,7 +119,7 @@ class Coordinator {
   void cancel(const std::string& why, const std::string& by, bool kill);
   void fail(Failure failure);
   void stop_ranks(const char* why, bool kill);
-  void fail_before_start(const std::string& text, const std::string& hint, int exit_code);
+  void fail_before_start(const std::string& text);
   boost::json::object outcome();
 
   Conducted job_;

@@ -1,5 +1,6 @@
-// How a job comes to its end: cancelled, failed, or done; and what is said of it.
+// How a job comes to its end: canceled, failed, or done; and what is said of it.
 #include "coordinator/coordinator.h"
+#include "job/exit.h"
 
 namespace phalanx::coordinator {
 
@@ -10,6 +11,13 @@ namespace {
 std::string text_of(const json::object& object, const char* key, const char* otherwise) {
   const json::value* found = object.if_contains(key);
   return found && found->is_string() ? std::string(found->get_string()) : otherwise;
+}
+
+job::Exit exit_of_cancel(const std::string& why) {
+  if (why == "interrupt") return job::Exit::interrupted;
+  if (why == "hangup") return job::Exit::hung_up;
+  if (why == "timeout") return job::Exit::timed_out;
+  return job::Exit::terminated;
 }
 
 }  // namespace
@@ -57,12 +65,11 @@ void Coordinator::stop_ranks(const char* why, bool kill) {
   for (Node& node : nodes_) send(node, wire::to_json(wire::Stop{grace, killing_}));
 }
 
-void Coordinator::fail_before_start(const std::string& text, const std::string& hint, int exit_code) {
+void Coordinator::fail_before_start(const std::string& text) {
   if (finalizing_) return;
   Failure failure;
   failure.text = text;
-  failure.hint = hint;
-  failure.exit_code = exit_code;
+  failure.exit_code = code(job::Exit::refused);
   failures_.add(std::move(failure));
   stopping_ = true;
   finalize();
@@ -76,13 +83,12 @@ json::object Coordinator::outcome() {
     verdict = failures_.verdict();
   } else if (cancel_) {
     state = "Canceled";
-    verdict.text = "cancelled by " + cancel_->by;
-    verdict.exit_code = 143;
-    if (cancel_->why == "interrupt") verdict.exit_code = 130;
-    if (cancel_->why == "timeout") {
-      verdict.text = "stopped after limits.timeout of " + std::to_string(job_.spec.timeout->count()) + " s";
-      verdict.exit_code = 124;
-    }
+    verdict.text = "canceled by " + cancel_->by;
+    verdict.exit_code = code(exit_of_cancel(cancel_->why));
+    if (cancel_->why == "timeout")
+      verdict.text =
+          "its time limit ended it: " + std::string(job_.spec.argv.empty() ? "limits.timeout" : "--timeout") +
+          " is " + std::to_string(job_.spec.timeout->count()) + " s";
   } else {
     verdict.text = "every rank ended with code 0";
   }

@@ -5,6 +5,7 @@
 
 #include "base/version.h"
 #include "coordinator/coordinator.h"
+#include "job/exit.h"
 
 namespace phalanx::coordinator {
 
@@ -72,7 +73,7 @@ void Coordinator::on_frame(size_t index, const wire::Frame& frame) {
   if (type == "prepared")
     return with.operator()<wire::Prepared>([&](const wire::Prepared& prepared) {
       if (!prepared.error.empty())
-        return fail_before_start("the working directory could not be made: " + prepared.error, "", 125);
+        return fail_before_start("the working directory could not be made: " + prepared.error);
       node.prepared = true;
       start_when_ready();
     });
@@ -109,8 +110,8 @@ void Coordinator::on_frame(size_t index, const wire::Frame& frame) {
 
 void Coordinator::on_hello(size_t index, wire::Hello hello) {
   if (hello.build != kBuild)
-    return fail_before_start(
-        "node " + std::to_string(index) + " runs " + hello.build + ", the coordinator " + kBuild, "", 125);
+    return fail_before_start("node " + std::to_string(index) + " runs " + hello.build + ", the coordinator " +
+                             kBuild);
   Node& node = nodes_[index];
   record(event("node_ready", {{"node", index},
                               {"name", job_.allocation.nodes[index].name},
@@ -193,9 +194,9 @@ void Coordinator::node_lost(size_t index, const std::string& reason) {
   failure.host = job_.allocation.nodes[index].host;
   failure.text = "node " + std::to_string(index) + (failure.host.empty() ? "" : " (" + failure.host + ")") +
                  " was lost: " + reason;
-  failure.exit_code = 125;
+  failure.exit_code = code(job::Exit::refused);
   failure.at = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-  if (!start_sent_) return fail_before_start(failure.text, "", 125);
+  if (!start_sent_) return fail_before_start(failure.text);
   fail(std::move(failure));
   rank_count_changed();
 }

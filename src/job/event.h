@@ -14,7 +14,8 @@
 //   running                                                       (every rank of every node has been started)
 //   rank_exited       node, rank, code | signal, stopped (we had told it to), max_rss_kb, oom,
 //                     at (s since the epoch)
-//   cancel_requested  by, why ("cancel", "interrupt", "timeout", "terminal gone")
+//   cancel_requested  by, why ("cancel", "interrupt", "terminate", "hangup", "timeout", "signal",
+//                     "terminal gone")
 //   stopping          why, grace_ms, kill
 //   node_lost         node, reason
 //   log_gap           rank, offset, bytes, reason

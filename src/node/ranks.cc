@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/files.h"
+#include "job/exit.h"
 #include "node/guard_link.h"
 #include "node/supervisor.h"
 #include "process/spawn.h"
@@ -17,7 +18,8 @@ namespace phalanx::node {
 
 namespace {
 
-constexpr int kRefused = 125, kCannotRun = 126, kNotFound = 127;  // as the command line documents them
+constexpr int kRefused = code(job::Exit::refused), kCannotRun = code(job::Exit::cannot_run),
+              kNotFound = code(job::Exit::not_found);
 
 double wall_clock() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();

@@ -9,12 +9,14 @@
 #include <csignal>
 #include <cstring>
 
+#include "job/exit.h"
+
 namespace phalanx::node {
 
 namespace {
 
 constexpr uint64_t kWindow = 1u << 20;  // of output that nobody has read; then the command waits
-constexpr int kCannotRun = 126;
+constexpr int kCannotRun = code(job::Exit::cannot_run);
 
 }  // namespace
 

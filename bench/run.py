@@ -31,6 +31,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -407,7 +408,10 @@ def first_failure(bench: Bench) -> list[Row]:
     def fail() -> float:
         bench.forget_jobs()
         bench.seconds([PHALANX, "launch", "-N", "4", "-n", "2", "--", "sh", "-c", script], expect=3)
-        ended = [rank["ended"] for rank in bench.show(bench.jobs()[-1].name)["ranks"]]
+        ended = [
+            datetime.fromisoformat(rank["ended"]).timestamp()
+            for rank in bench.show(bench.jobs()[-1].name)["ranks"]
+        ]
         return float(max(ended) - min(ended))
 
     times = bench.interleave({launch: fail}, rare={launch: 5})

@@ -5,12 +5,17 @@
 #include <unistd.h>
 
 #include <boost/json.hpp>
+#include <csignal>
 
 namespace phalanx::cli {
 
 std::string user_name() {
   const passwd* entry = ::getpwuid(::getuid());
   return entry != nullptr ? entry->pw_name : std::to_string(::getuid());
+}
+
+const char* cancel_reason(int signal) {
+  return signal == SIGINT ? "interrupt" : signal == SIGHUP ? "hangup" : "terminate";
 }
 
 Status send_cancel(int control, const std::string& why, bool kill) {

@@ -1,5 +1,6 @@
 // phalanx download: outputs and logs of an ended job, laid out as `az ml job download` does.
 #include <filesystem>
+#include <map>
 
 #include "base/files.h"
 #include "cli/command.h"
@@ -7,6 +8,7 @@
 #include "cli/options.h"
 #include "cli/terminal.h"
 #include "job/layout.h"
+#include "job/outputs.h"
 #include "job/snapshot.h"
 #include "job/state.h"
 #include "spec/problem.h"
@@ -65,14 +67,10 @@ class Download : public Command {
     const auto add = [&](const std::string& from, const std::string& to) {
       if (is_folder(from)) copies.push_back({from, target + to});
     };
-    const std::string outputs = layout.folder + "/outputs";
-    const std::vector<std::string> names = list_folder(outputs).value_or({});
+    const std::map<std::string, std::string> outputs = job::named_outputs(layout);
     if (!output_name_.empty()) {
-      if (std::find(names.begin(), names.end(), output_name_) == names.end())
-        return Error{Code::not_found,
-                     "there is no output " + spec::shown(output_name_) +
-                         (names.empty() ? ": the job has none" : "; there are: " + spec::join(names))};
-      add(layout.output(output_name_), "/named-outputs/" + output_name_);
+      const std::string folder = TRY(output_called(output_name_, outputs));
+      add(folder, "/named-outputs/" + output_name_);
       if (!all_) return copies;
     }
     for (const std::string& node : list_folder(layout.folder + "/nodes").value_or({})) {
@@ -84,9 +82,24 @@ class Download : public Command {
     add(layout.user_logs(), "/artifacts/user_logs");
     add(layout.system_logs(), "/artifacts/system_logs");
     if (all_)
-      for (const std::string& name : names)
-        if (name != output_name_) add(layout.output(name), "/named-outputs/" + name);
+      for (const auto& [name, folder] : outputs)
+        if (name != output_name_) add(folder, "/named-outputs/" + name);
     return copies;
+  }
+
+  static Result<std::string> output_called(const std::string& name,
+                                           const std::map<std::string, std::string>& outputs) {
+    std::vector<std::string> names;
+    for (const auto& [known, folder] : outputs) names.push_back(known);
+    const auto found = outputs.find(name);
+    if (found == outputs.end())
+      return Error{Code::not_found,
+                   "there is no output " + spec::shown(name) +
+                       (names.empty() ? ": the job has none" : "; there are: " + spec::join(names))};
+    if (!is_folder(found->second))
+      return Error{Code::not_found,
+                   "output " + name + " lies in " + found->second + ", which is no folder (any more)"};
+    return found->second;
   }
 
   int copy_all(const std::vector<Copy>& copies) const {

@@ -1,4 +1,5 @@
 // phalanx list: jobs, newest first.
+#include <algorithm>
 #include <ctime>
 
 #include "cli/command.h"
@@ -6,6 +7,7 @@
 #include "cli/options.h"
 #include "cli/terminal.h"
 #include "cli/words.h"
+#include "job/iso_time.h"
 #include "job/state.h"
 
 namespace phalanx::cli {
@@ -53,22 +55,39 @@ class List : public Command {
                                {"state", to_text(view.state)},
                                {"nodes", view.nodes_wanted},
                                {"world", view.world},
-                               {"submitted", job.submitted}};
-    object["started"] = view.started > 0 ? boost::json::value(view.started) : nullptr;
-    object["ended"] = view.ended > 0 ? boost::json::value(view.ended) : nullptr;
+                               {"submitted", time_value(job.submitted)},
+                               {"started", time_value(view.started)},
+                               {"ended", time_value(view.ended)}};
+    const double end = view.ended > 0 ? view.ended : static_cast<double>(::time(nullptr));
+    object["seconds"] = view.started > 0 ? boost::json::value(std::max(end - view.started, 0.0)) : nullptr;
     object["exit_code"] = view.exit_code ? boost::json::value(*view.exit_code) : nullptr;
     object["waiting_for"] = view.waiting_for;
     object["folder"] = job.folder;
     return object;
   }
 
-  std::vector<std::string> row_of(const job::JobView& view, const JobEntry& job) const {
+  static boost::json::value time_value(double seconds) {
+    const std::string text = job::iso_time(seconds);
+    return text.empty() ? boost::json::value(nullptr) : boost::json::value(text);
+  }
+
+  // For programs: of the columns for people, with times that need no reading.
+  static std::vector<std::string> plain_row(const boost::json::object& object) {
+    std::vector<std::string> row;
+    for (const char* key : {"name", "state", "nodes", "world", "submitted", "seconds", "exit_code"}) {
+      const auto* value = object.if_contains(key);
+      row.push_back(value != nullptr ? to_cell(*value) : "");
+    }
+    return row;
+  }
+
+  static std::vector<std::string> row_of(const job::JobView& view, const JobEntry& job) {
     const auto now = static_cast<double>(::time(nullptr));
     const double end = view.ended > 0 ? view.ended : now;
     return {job.name,
-            to_text(view.state),
+            state_words(view),
             view.world > 0 ? shape(view) : "-",
-            output_.format() == Format::tsv ? local_time(job.submitted) : age(job.submitted, now),
+            age(job.submitted, now),
             view.started > 0 ? duration(end - view.started) : "-",
             view.exit_code ? std::to_string(*view.exit_code) : "-"};
   }
@@ -80,8 +99,11 @@ class List : public Command {
         return put(to_json_text(objects));
       case Format::yaml:
         return put(to_yaml(objects));
-      case Format::tsv:
-        return put(to_tsv(rows));
+      case Format::tsv: {
+        std::vector<std::vector<std::string>> plain;
+        for (const auto& object : objects) plain.push_back(plain_row(object.get_object()));
+        return put(to_tsv(plain));
+      }
       case Format::table:
         break;
     }

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <ctime>
 
-#include "base/files.h"
 #include "cli/command.h"
 #include "cli/harmless.h"
 #include "cli/jobs.h"
@@ -10,6 +9,7 @@
 #include "cli/terminal.h"
 #include "cli/words.h"
 #include "job/layout.h"
+#include "job/outputs.h"
 #include "job/state.h"
 
 namespace phalanx::cli {
@@ -86,20 +86,17 @@ std::string times_text(const job::JobView& view, double now) {
   return text;
 }
 
-std::string outputs_text(const std::string& folder) {
+std::string outputs_text(const job::Layout& layout) {
   std::string text;
-  for (const std::string& name : list_folder(folder + "/outputs").value_or({}))
-    text += line("output", name + ": " + folder + "/outputs/" + name);
-  for (const std::string& node : list_folder(folder + "/nodes").value_or({}))
-    if (const std::string outputs = folder + "/nodes/" + node + "/wd/outputs"; is_folder(outputs))
-      text += line("outputs", outputs);
+  for (const auto& [name, path] : job::named_outputs(layout)) text += line("output", name + ": " + path);
+  for (const auto& [node, path] : job::working_outputs(layout)) text += line("outputs", path);
   return text;
 }
 
 std::string describe(const job::JobView& view, const std::string& folder, size_t width) {
   const auto now = static_cast<double>(::time(nullptr));
   std::string text = line("name", view.name);
-  std::string state = to_text(view.state);
+  std::string state = state_words(view);
   if (!view.waiting_for.empty()) state += ", waiting for " + view.waiting_for;
   if (view.exit_code) state += ", exit code " + std::to_string(*view.exit_code);
   text += line("state", state) + line("size", shape(view)) + times_text(view, now);
@@ -107,7 +104,7 @@ std::string describe(const job::JobView& view, const std::string& folder, size_t
   if (!job::is_final(view.state) && view.coordinator_pid > 0)
     text += line("coordinator", "pid " + std::to_string(view.coordinator_pid));
   text += line("folder", folder) + line("logs", job::Layout{folder}.user_logs(view.attempt)) +
-          outputs_text(folder);
+          outputs_text({folder});
   for (const std::string& warning : view.warnings) text += line("warning", warning);
   if (!view.nodes.empty()) text += "\n" + nodes_text(view, width);
   if (!view.ranks.empty()) text += "\n" + ranks_text(view, width);
@@ -131,9 +128,7 @@ class Show : public Command {
       const Terminal terminal = Terminal::of(1);
       put(describe(*view, found->folder, terminal.is_terminal ? terminal.width : 0));
     } else {
-      boost::json::object object = job::to_json(*view);
-      object["folder"] = found->folder;
-      put(render(output_.format(), object));
+      put(render(output_.format(), job_object(*view, found->folder)));
     }
     return static_cast<int>(Exit::ok);
   }

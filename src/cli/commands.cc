@@ -7,7 +7,9 @@ constexpr CommandInfo kCommands[] = {
     {"run", "Run", "FILE [options]", "Run a job file and show what its processes print",
      "The job runs on, whatever happens to this terminal: `phalanx logs NAME --follow` looks again.\n"
      "Ctrl-C stops the job, a second Ctrl-C kills it. The exit code is the job's own; 125 when Phalanx "
-     "refuses.",
+     "refuses.\n"
+     "With -o the job is printed at its end, alone on standard output: what its processes print goes to "
+     "standard error.",
      "phalanx run job.yml\n"
      "phalanx run job.yml --set inputs.lr=0.01 --nodes 2 -n 4\n"
      "phalanx run job.yml --detach\n"

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <ctime>
 
@@ -55,8 +56,8 @@ class Follower {
   void on_control();
   void on_signal(int signal);
   void on_tick();
-  void on_broken_output(Error error);
-  void ask_to_stop(bool kill);
+  void on_broken(Error error);
+  void ask_to_stop(int signal, bool kill);
   void look_for_coordinator();
   void show_state();
   void note(const std::string& text);
@@ -64,13 +65,13 @@ class Follower {
 
   const job::Layout layout_;
   const FollowOptions options_;
-  const Terminal terminal_ = Terminal::of(STDOUT_FILENO);
+  const Terminal terminal_;
   const bool live_;  // our words stand in the console's live area
   UniqueFd control_;
   Loop loop_;
   job::EventReader reader_;
   Followed result_;
-  std::optional<Error> broken_output_;
+  std::optional<Error> broken_;
   Console console_;
   LogTails tails_;
   Outlet outlet_;
@@ -101,13 +102,14 @@ Console::Options console_options(const Terminal& terminal, const FollowOptions& 
 Follower::Follower(std::string folder, UniqueFd control, const FollowOptions& options)
     : layout_{std::move(folder)},
       options_(options),
+      terminal_(Terminal::of(options.output_fd)),
       live_(options.words && options.output && terminal_.live && ::isatty(STDERR_FILENO) == 1),
       control_(std::move(control)),
       reader_(layout_.events()),
       console_(console_options(terminal_, options)),
       outlet_(
-          loop_, STDOUT_FILENO, [this] { pump(); },
-          [this](Error error) { on_broken_output(std::move(error)); }) {}
+          loop_, options.output_fd, [this] { pump(); },
+          [this](Error error) { on_broken(std::move(error)); }) {}
 
 Result<Followed> Follower::run() {
   read_events();
@@ -119,12 +121,12 @@ Result<Followed> Follower::run() {
   pump();
   if (!finished_ && !watching_) start_watching();  // it has ended, but stdout does not take all at once
   if (!finished_) loop_.run();
-  if (broken_output_) return *std::move(broken_output_);
+  if (broken_) return *std::move(broken_);
   return std::move(result_);
 }
 
-void Follower::on_broken_output(Error error) {
-  broken_output_ = std::move(error);
+void Follower::on_broken(Error error) {
+  broken_ = std::move(error);
   finished_ = true;
   loop_.stop();
 }
@@ -188,7 +190,7 @@ void Follower::pump() {
   for (int round = 0; round < 8 && tails_.any_touched() && !outlet_.full(); ++round)
     tails_.read([&](int rank, std::string_view bytes) { console_.add(rank, bytes, now); });
   outlet_.write(console_.flush(now));
-  if (broken_output_) return;
+  if (broken_) return;
   const bool all_read = !tails_.any_touched();
   if (ended() && all_read) {
     outlet_.write(console_.finish());
@@ -217,6 +219,7 @@ void Follower::start_watching() {
     control_ready_ = loop_.watch(control_.get(), EPOLLIN | EPOLLRDHUP, [this](uint32_t) { on_control(); });
   std::vector<int> signals{SIGINT, SIGWINCH};
   if (options_.terminate_cancels) signals.push_back(SIGTERM);
+  signals.insert(signals.end(), options_.leaves_on.begin(), options_.leaves_on.end());
   signals_ready_ = loop_.on_signals(signals, [this](int signal) { on_signal(signal); });
   tick_ = loop_.after(kTick, [this] { on_tick(); });
 }
@@ -294,6 +297,8 @@ void Follower::look_for_coordinator() {
   read_events();
   if (ended()) return;
   auto view = view_of(layout_.folder, coordinator_left_ ? 0 : kPatience);
+  if (view && view->damaged && !job::is_final(view->state))
+    return on_broken({Code::internal, view->verdict->text});
   if (!view || !job::is_final(view->state)) return;
   result_.view = std::move(*view);
   read_events();
@@ -301,34 +306,38 @@ void Follower::look_for_coordinator() {
 
 void Follower::on_signal(int signal) {
   if (signal == SIGWINCH) {
-    const Terminal terminal = Terminal::of(STDOUT_FILENO);
+    const Terminal terminal = Terminal::of(options_.output_fd);
     return console_.set_size(terminal.width, terminal.height);
   }
   if (result_.signal == 0) result_.signal = signal;
-  if (ended() || (signal == SIGINT && !options_.interrupt_cancels)) {
+  const auto& leaves = options_.leaves_on;
+  const bool leave = std::find(leaves.begin(), leaves.end(), signal) != leaves.end();
+  if (ended() || leave || (signal == SIGINT && !options_.interrupt_cancels)) {
     outlet_.write(console_.finish());
     finished_ = true;
     return loop_.stop();
   }
   ++interrupts_;
   if (interrupts_ > 2) return loop_.stop();
-  ask_to_stop(interrupts_ == 2);
+  ask_to_stop(signal, interrupts_ == 2);
   pump();
 }
 
-void Follower::ask_to_stop(bool kill) {
+void Follower::ask_to_stop(int signal, bool kill) {
   if (!control_) {
     auto control = engine::connect(layout_.folder);
     if (control) control_ = std::move(*control);
   }
-  const Status sent = control_ ? send_cancel(control_.get(), "interrupt", kill)
+  const Status sent = control_ ? send_cancel(control_.get(), cancel_reason(signal), kill)
                                : Status(Error{Code::unavailable, "its coordinator does not listen"});
   if (!sent)
     note("cannot stop the job: " + sent.error().reason);
   else if (kill)
     note("killing");
-  else
+  else if (signal == SIGINT && (::isatty(STDIN_FILENO) == 1 || ::isatty(STDERR_FILENO) == 1))
     note("stopping... press Ctrl-C again to kill now");
+  else
+    note("stopping...");
 }
 
 void Follower::on_tick() {

@@ -5,7 +5,10 @@
 // has no other loop.
 #pragma once
 
+#include <unistd.h>
+
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -14,22 +17,24 @@
 namespace phalanx::cli {
 
 struct FollowOptions {
-  bool output = true;  // the ranks' lines
-  bool words = true;   // the status line, or in a pipe a line for each change of state
-  int only_rank = -1;  // this rank's lines alone, without prefixes
+  bool output = true;             // the ranks' lines
+  int output_fd = STDOUT_FILENO;  // where they go
+  bool words = true;              // the status line, or in a pipe a line for each change of state
+  int only_rank = -1;             // this rank's lines alone, without prefixes
   bool prefix = true;
   bool interrupt_cancels =
       true;  // SIGINT cancels the job, the second one kills it; else it only ends the watching
   bool terminate_cancels = false;  // SIGTERM cancels the job
+  std::vector<int> leaves_on;      // signals that only end the watching
 };
 
 struct Followed {
   job::JobView view;  // as it ended, or as it was when the watching ended
-  int signal = 0;     // SIGINT or SIGTERM, if one came
+  int signal = 0;     // SIGINT, SIGTERM or one of leaves_on, if one came
 };
 
-// `control` is a connection to the coordinator, or empty. An error: stdout cannot be written, so nobody
-// watches any more.
+// `control` is a connection to the coordinator, or empty. An error: the output cannot be written, or the
+// job's folder is damaged, so nobody watches any more.
 Result<Followed> follow(const std::string& folder, UniqueFd control, const FollowOptions& options);
 
 }  // namespace phalanx::cli

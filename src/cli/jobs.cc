@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "job/event.h"
 #include "job/layout.h"
+#include "job/outputs.h"
 #include "spec/job_name.h"
 #include "spec/problem.h"
 
@@ -72,14 +73,23 @@ Result<JobEntry> find_job(const std::string& name) {
   return Error{Code::invalid, "several jobs start with " + spec::shown(name) + ": " + spec::join(matching)};
 }
 
+boost::json::object job_object(const job::JobView& view, const std::string& folder) {
+  const job::Layout layout{folder};
+  boost::json::object object = job::to_json(view), outputs;
+  for (const auto& [name, path] : job::named_outputs(layout)) outputs[name] = path;
+  boost::json::array working;
+  for (const auto& [node, path] : job::working_outputs(layout)) working.emplace_back(path);
+  object["folder"] = folder;
+  object["logs"] = layout.user_logs(view.attempt);
+  object["outputs"] = std::move(outputs);
+  object["working_outputs"] = std::move(working);
+  return object;
+}
+
 Result<job::JobView> view_of(const std::string& folder, double patience_seconds) {
   auto log = open_file(job::Layout{folder}.events(), O_RDONLY);
   if (!log && log.error().code == Code::denied) return std::move(log).error();
-  auto view = job::read_job(folder, patience_seconds);
-  if (!view || view->submitted > 0 || view->state != job::State::failed) return view;
-  view->verdict->text = "it was never started: its submission was interrupted";
-  view->verdict->hint = "submit it again";
-  return view;
+  return job::read_job(folder, patience_seconds);
 }
 
 }  // namespace phalanx::cli

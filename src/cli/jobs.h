@@ -20,7 +20,10 @@ Result<std::vector<JobEntry>> all_jobs();
 // `name` exactly, or the one job that starts so, or (empty) the latest.
 Result<JobEntry> find_job(const std::string& name);
 
-// job::read_job; of a job that nobody has ever taken up it says that. Code::denied where we may not read it.
+// job::read_job; Code::denied where we may not read it.
 Result<job::JobView> view_of(const std::string& folder, double patience_seconds = 8);
+
+// All of a job for programs: what `show -o json` prints.
+boost::json::object job_object(const job::JobView& view, const std::string& folder);
 
 }  // namespace phalanx::cli

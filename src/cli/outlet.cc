@@ -41,7 +41,7 @@ void Outlet::write(std::string_view text) {
 }
 
 void Outlet::fail() {
-  Error error = cannot_write_out();
+  Error error = cannot_write_out(fd_ == STDERR_FILENO ? "standard error" : "standard output");
   failed_already_ = true;
   waiting_.clear();
   written_ = 0;

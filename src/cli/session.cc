@@ -1,5 +1,7 @@
 #include "cli/session.h"
 
+#include <poll.h>
+#include <sys/inotify.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -10,6 +12,7 @@
 #include "cli/jobs.h"
 #include "cli/terminal.h"
 #include "cli/words.h"
+#include "job/layout.h"
 
 namespace phalanx::cli {
 namespace {
@@ -24,15 +27,9 @@ int dry_run(const engine::Submission& submission, const SessionOptions& options)
   return static_cast<int>(Exit::ok);
 }
 
-boost::json::object job_object(const job::JobView& view, const std::string& folder) {
-  boost::json::object object = job::to_json(view);
-  object["folder"] = folder;
-  return object;
-}
-
 // It came after the job had been started, and before anybody was told of it.
 int take_back(const engine::Handle& handle, int signal) {
-  const Status sent = send_cancel(handle.control.get(), "interrupt", false);
+  const Status sent = send_cancel(handle.control.get(), cancel_reason(signal), false);
   say(sent ? "interrupted: " + handle.name + " is stopped again"
            : "cannot stop the job: " + sent.error().reason);
   return 128 + signal;
@@ -46,16 +43,31 @@ int unwatched(const Error& error, const std::string& name) {
   return fail(error.reason + "; job " + name + " goes on: " + how_to_look(name), kRefused);
 }
 
+// What `show` says once the coordinator has written its first line.
+boost::json::object first_object(const engine::Handle& handle) {
+  constexpr int kPatience = 1000, kMostLooks = 10;  // milliseconds; a file system may give no notice
+  const UniqueFd notice(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  ::inotify_add_watch(notice.get(), job::Layout{handle.folder}.events().c_str(), IN_MODIFY);
+  job::JobView view;
+  view.name = handle.name;
+  for (int looks = 0; looks < kMostLooks; ++looks) {
+    if (auto read = view_of(handle.folder)) view = std::move(*read);
+    if (view.submitted > 0) break;
+    pollfd events[] = {{notice.get(), POLLIN, 0}, {handle.control.get(), POLLIN, 0}};
+    if (::poll(events, std::size(events), kPatience) > 0 && events[1].revents != 0) looks = kMostLooks - 2;
+    char buffer[4096];
+    while (::read(notice.get(), buffer, sizeof buffer) > 0) continue;
+  }
+  return job_object(view, handle.folder);
+}
+
 int detach(const engine::Handle& handle, const SessionOptions& options) {
   if (options.output.empty()) {
     if (const Status told = write_out(handle.name + "\n"); !told) return unwatched(told.error(), handle.name);
     if (!options.quiet) say(how_to_look(handle.name));
     return static_cast<int>(Exit::ok);
   }
-  job::JobView view;
-  view.name = handle.name;
-  if (auto read = view_of(handle.folder)) view = std::move(*read);
-  const Status told = write_out(render(*format_of(options.output), job_object(view, handle.folder)));
+  const Status told = write_out(render(*format_of(options.output), first_object(handle)));
   return told ? static_cast<int>(Exit::ok) : unwatched(told.error(), handle.name);
 }
 
@@ -69,8 +81,7 @@ void tell_end(const job::JobView& view, const std::string& folder, const Session
 }
 
 int exit_code(const Followed& followed) {
-  if (followed.view.state == job::State::completed) return static_cast<int>(Exit::ok);
-  if (followed.signal != 0) return 128 + followed.signal;
+  if (!job::is_final(followed.view.state) && followed.signal != 0) return 128 + followed.signal;
   return followed.view.exit_code.value_or(kRefused);
 }
 
@@ -95,17 +106,26 @@ int run_session(engine::Submission submission, const SessionOptions& options) {
     for (const std::string& note : handle->notes) say("note: " + note);
   if (options.detach) return signal != 0 ? take_back(*handle, signal) : detach(*handle, options);
   if (!options.quiet) say("job " + handle->name);
-  // From here on the job looks after itself; SIGINT stays held until follow() reads it.
-  interrupts.release(SIGHUP);
-  if (!options.terminate_cancels) interrupts.release(SIGTERM);
   FollowOptions follow_options;
-  follow_options.output = !is_null_device(STDOUT_FILENO);  // where nobody would read it
+  // From here on the job looks after itself; what stays held is read by follow().
+  if (options.terminate_cancels)
+    interrupts.release(SIGHUP);
+  else
+    for (const int ends : {SIGTERM, SIGHUP})
+      if (interrupts.holds(ends)) follow_options.leaves_on.push_back(ends);
+  if (!options.output.empty()) follow_options.output_fd = STDERR_FILENO;  // stdout is the object's alone
+  follow_options.output = !is_null_device(follow_options.output_fd);      // where nobody would read it
   follow_options.words = !options.quiet;
   follow_options.only_rank = options.only_rank;
   follow_options.terminate_cancels = options.terminate_cancels;
   const auto followed = follow(handle->folder, std::move(handle->control), follow_options);
   if (!followed && foreground) return fail(followed.error().reason + "; the job is stopped", kRefused);
   if (!followed) return unwatched(followed.error(), handle->name);
+  if (!job::is_final(followed->view.state) && followed->signal != 0) {
+    say("watching ends; job " + handle->name +
+        (foreground ? " is being stopped" : " goes on: " + how_to_look(handle->name)));
+    return 128 + followed->signal;
+  }
   tell_end(followed->view, handle->folder, options);
   return exit_code(*followed);
 }

@@ -45,9 +45,9 @@ Terminal Terminal::of(int fd) {
   return terminal;
 }
 
-Error cannot_write_out() {
+Error cannot_write_out(const std::string& what) {
   if (errno == EPIPE) std::_Exit(static_cast<int>(Exit::failed));
-  return errno_error("standard output cannot be written");
+  return errno_error(what + " cannot be written");
 }
 
 Status write_out(std::string_view text) {

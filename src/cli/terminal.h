@@ -23,8 +23,8 @@ struct Terminal {
 // To stdout. A reader that has gone ends the program without a word, as it does with others; any other
 // failure is an error for people.
 Status write_out(std::string_view text);
-Error cannot_write_out();  // from errno, after a failed write to stdout; does not return when the reader has
-                           // gone
+// From errno, after a failed write to `what`; does not return when the reader has gone.
+Error cannot_write_out(const std::string& what = "standard output");
 // The same, and the error ends the program.
 void put(std::string_view text, Exit on_failure = Exit::failed);
 void say(std::string_view text);  // "phalanx: " + text + newline, to stderr; made harmless on a terminal

@@ -5,6 +5,7 @@
 #include <ctime>
 
 #include "base/files.h"
+#include "job/exit.h"
 #include "job/layout.h"
 
 namespace phalanx::cli {
@@ -43,6 +44,10 @@ std::string starting_text(const job::JobView& view) {
   if (view.nodes_wanted > ready && view.nodes_wanted > 1)
     return "waiting for nodes: " + std::to_string(ready) + " of " + std::to_string(view.nodes_wanted);
   return "starting";
+}
+
+bool timed_out(const job::JobView& view) {
+  return view.state == job::State::canceled && view.exit_code == code(job::Exit::timed_out);
 }
 
 // How long the log of the first failing rank is, is not known here: the path is enough.
@@ -135,11 +140,15 @@ std::string status_change(const job::JobView& view) {
     case State::failed:
       return "failed";
     case State::canceled:
-      return "canceled";
+      return timed_out(view) ? "canceled by its time limit" : "canceled";
     case State::not_responding:
       return "no sign of life from its coordinator";
   }
   return "";
+}
+
+std::string state_words(const job::JobView& view) {
+  return to_text(view.state) + std::string(timed_out(view) ? " (time limit)" : "");
 }
 
 std::string summary(const job::JobView& view, const std::string& folder) {
@@ -147,6 +156,7 @@ std::string summary(const job::JobView& view, const std::string& folder) {
   if (view.submitted > 0 && view.ended > 0)
     text += " in " + duration(view.ended - (view.started > 0 ? view.started : view.submitted));
   text += ", " + shape(view);
+  if (timed_out(view) && view.verdict && !folder.empty()) text += "; " + view.verdict->text;
   if (is_folder(folder + "/outputs")) text += "; outputs in " + folder + "/outputs";
   return text;
 }

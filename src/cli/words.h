@@ -20,9 +20,12 @@ std::string status_line(const job::JobView& view, double now);
 // The same without what changes by the second: for a pipe, one line a change.
 std::string status_change(const job::JobView& view);
 
+// "Canceled", and for people what that leaves open: "Canceled (time limit)".
+std::string state_words(const job::JobView& view);
+
 // "NAME completed in 12.3 s, 2 nodes x 2 processes", and where its outputs are.
 std::string summary(const job::JobView& view, const std::string& folder);
-// Why it failed or was cancelled: text, host, last lines, hint, and where the whole log is. Several lines.
+// Why it failed or was canceled: text, host, last lines, hint, and where the whole log is. Several lines.
 std::string verdict_block(const job::JobView& view, const std::string& folder);
 
 }  // namespace phalanx::cli

@@ -44,7 +44,8 @@ Result<std::vector<std::string>> environment_notes(const spec::JobSpec& spec,
 Result<Handle> submit(Submission submission, Interrupts& interrupts);
 
 // Where programs on this machine ask a coordinator for something. One JSON object a line each way:
-//   {"do": "cancel", "by": "ann", "why": "cancel" | "interrupt", "kill": false}
+//   {"do": "cancel", "by": "ann", "why": "cancel" | "interrupt" | "terminate" | "hangup", "kill":
+//   false}
 //       -> {"ok": true} | {"ok": false, "error": ...}
 //   {"do": "exec", "host": "node-1", "command": "..."}    (launch: head; one for each connection, whose end
 //   ends it)

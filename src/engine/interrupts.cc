@@ -30,13 +30,15 @@ int Interrupts::waiting() const {
   return 0;
 }
 
+bool Interrupts::holds(int signal) const { return holds_ && ::sigismember(&held_, signal) == 1; }
+
 void Interrupts::forget() {
   constexpr timespec kNoTime{};
   while (holds_ && ::sigtimedwait(&held_, nullptr, &kNoTime) > 0) continue;
 }
 
 void Interrupts::release(int signal) {
-  if (!holds_ || ::sigismember(&held_, signal) != 1) return;
+  if (!holds(signal)) return;
   sigset_t one;
   ::sigemptyset(&one);
   ::sigaddset(&one, signal);

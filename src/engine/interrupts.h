@@ -11,8 +11,9 @@ namespace phalanx::engine {
 
 class Interrupts {
  public:
-  void hold();               // from now on. What is ignored, as by nohup, stays ignored
-  int waiting() const;       // a signal that has come and waits, or 0
+  void hold();          // from now on. What is ignored, as by nohup, stays ignored
+  int waiting() const;  // a signal that has come and waits, or 0
+  bool holds(int signal) const;
   void forget();             // those that wait have never come
   void release(int signal);  // it does what it always does: if it waits, it ends this process now
 

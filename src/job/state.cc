@@ -6,6 +6,9 @@
 #include <ctime>
 
 #include "base/files.h"
+#include "job/control.h"
+#include "job/exit.h"
+#include "job/iso_time.h"
 #include "job/layout.h"
 
 namespace phalanx::job {
@@ -227,24 +230,41 @@ constexpr Effect kEffects[] = {
     {"ended", on_ended},
 };
 
-double age_of(const struct stat& info) {
-  return static_cast<double>(::time(nullptr)) - static_cast<double>(info.st_mtim.tv_sec);
+void fail_unseen(JobView& view, const char* text, const char* hint) {
+  Verdict verdict;
+  verdict.text = text;
+  verdict.hint = hint;
+  verdict.exit_code = code(Exit::refused);
+  view.state = State::failed;
+  view.exit_code = verdict.exit_code;
+  view.verdict = std::move(verdict);
+  end_unseen(view, -1, 0);
 }
 
 // Nobody writes this log any more, and it has no end.
 void settle_abandoned(JobView& view, bool young) {
   if (young) {
     if (view.state != State::not_started) view.state = State::not_responding;
-    return;
+  } else if (view.submitted == 0 && view.state == State::not_started) {
+    fail_unseen(view, "it was never started: its submission was interrupted", "submit it again");
+  } else {
+    fail_unseen(view, kNoWord, kNoWordHint);
   }
-  view.state = State::failed;
-  view.exit_code = 125;
-  end_unseen(view, -1, 0);
-  Verdict verdict;
-  verdict.text = kNoWord;
-  verdict.hint = kNoWordHint;
-  verdict.exit_code = 125;
-  view.verdict = std::move(verdict);
+}
+
+// The log is not there, which only a hand from outside can have done.
+void settle_damaged(JobView& view, bool listens) {
+  fail_unseen(view, "the job's folder is damaged: events.jsonl, which says what happened, is gone",
+              listens ? "it may run on: `phalanx cancel` stops it" : "user_logs/ may be there still");
+  view.damaged = true;
+  if (!listens) return;
+  view.state = State::not_responding;
+  view.exit_code.reset();
+}
+
+boost::json::value time_json(double seconds) {
+  const std::string text = iso_time(seconds);
+  return text.empty() ? boost::json::value(nullptr) : boost::json::value(text);
 }
 
 Object rank_json(const RankView& rank) {
@@ -253,8 +273,8 @@ Object rank_json(const RankView& rank) {
   object["state"] = kPhases[static_cast<size_t>(rank.phase)];
   object["exit_code"] = rank.code ? boost::json::value(*rank.code) : nullptr;
   object["signal"] = rank.signal ? boost::json::value(*rank.signal) : nullptr;
-  object["started"] = rank.started > 0 ? boost::json::value(rank.started) : nullptr;
-  object["ended"] = rank.ended > 0 ? boost::json::value(rank.ended) : nullptr;
+  object["started"] = time_json(rank.started);
+  object["ended"] = time_json(rank.ended);
   object["stopped"] = rank.stopped;
   object["oom"] = rank.oom;
   object["max_rss_kb"] = rank.max_rss_kb;
@@ -296,11 +316,15 @@ Result<JobView> read_job(const std::string& job_folder, double patience_seconds)
     view.apply(event);
     last = std::max(last, event.time);
   }
+  const auto modified = static_cast<double>(info.st_mtim.tv_sec);
   if (view.name.empty()) view.name = job_folder.substr(job_folder.find_last_of('/') + 1);
   if (alive || is_final(view.state)) return view;
-  const double age = last > 0 ? static_cast<double>(::time(nullptr)) - last : age_of(info);
-  settle_abandoned(view, age < patience_seconds);
-  if (view.state == State::failed) view.ended = last > 0 ? last : static_cast<double>(info.st_mtim.tv_sec);
+  if (last == 0 && !exists(layout.events()))
+    settle_damaged(view, static_cast<bool>(connect_control(job_folder)));
+  else
+    settle_abandoned(view,
+                     static_cast<double>(::time(nullptr)) - (last > 0 ? last : modified) < patience_seconds);
+  if (view.state == State::failed) view.ended = last > 0 ? last : modified;
   return view;
 }
 
@@ -313,12 +337,9 @@ boost::json::object to_json(const JobView& view) {
                 {"nodes_wanted", view.nodes_wanted},
                 {"world", view.world},
                 {"attempt", view.attempt}};
-  const auto seconds = [&](const char* key, double time) {
-    object[key] = time > 0 ? boost::json::value(time) : nullptr;
-  };
-  seconds("submitted", view.submitted);
-  seconds("started", view.started);
-  seconds("ended", view.ended);
+  object["submitted"] = time_json(view.submitted);
+  object["started"] = time_json(view.started);
+  object["ended"] = time_json(view.ended);
   object["waiting_for"] = view.waiting_for;
   boost::json::array nodes, ranks, warnings;
   for (const NodeView& node : view.nodes) nodes.emplace_back(node_json(node));

@@ -59,12 +59,14 @@ struct JobView {
   std::optional<Verdict> verdict;  // once ended
   std::optional<int> exit_code;
   std::vector<std::string> warnings;
+  bool damaged = false;  // its log is not there: what happened cannot be known
 
   void apply(const Event& event);  // idempotent for a repeated event; unknown kinds change nothing
 };
 
 // Reads the whole log and asks whether a coordinator lives: none and no end reads NotResponding while the
-// last event is younger than `patience`, then Failed with a verdict that says so.
+// last event is younger than `patience`, then Failed with a verdict that says so. Without its log a job is
+// damaged, and reads NotResponding while its coordinator listens, then Failed.
 Result<JobView> read_job(const std::string& job_folder, double patience_seconds = 8);
 
 boost::json::object to_json(const JobView& view);  // what `show -o json` prints

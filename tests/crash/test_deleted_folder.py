@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import HARD_TIMEOUT, Phalanx, eventually
-from system.helpers import slots_are_free
+from system.helpers import Job, slots_are_free, write_job
 
 from crash.victims import victims
 
@@ -35,5 +35,22 @@ def test_events_that_are_deleted_alone(phalanx: Phalanx) -> None:
     with victims(phalanx, "namespace") as found:
         (found.job.folder / "events.jsonl").unlink()
         found.gone()
-        assert found.command.wait(HARD_TIMEOUT) != 0
+        assert found.command.wait(HARD_TIMEOUT) == 125
+        shown = found.job.settled()
+        assert shown["state"] == "Failed"
+        assert "folder is damaged" in shown["verdict"]["text"]
         assert slots_are_free(phalanx)
+
+
+def test_a_job_without_its_events_can_still_be_canceled(phalanx: Phalanx) -> None:
+    path = write_job(phalanx.folder, "exec sleep 600")
+    assert phalanx.run("run", path, "--detach", "--name", "hurt").returncode == 0
+    job = Job(phalanx, "hurt")
+    job.happened("running")
+    (job.folder / "events.jsonl").unlink()
+    shown = job.show()
+    assert shown["state"] == "NotResponding"
+    assert "folder is damaged" in shown["verdict"]["text"]
+    phalanx.run("cancel", "hurt")
+    assert job.settled()["state"] == "Failed"
+    eventually(lambda: not phalanx.living())

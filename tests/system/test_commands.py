@@ -56,6 +56,39 @@ def test_the_end_of_watching_is_not_the_end_of_the_job(phalanx: Phalanx) -> None
     assert job.ended()["state"] == "Completed"
 
 
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_watching_of_run_and_is_told(phalanx: Phalanx, ending: signal.Signals) -> None:
+    go = phalanx.folder / "go"
+    path = write_job(phalanx.folder, f"echo first; {wait_for(go)}")
+    watcher = phalanx.start("run", path, "--name", "left")
+    assert watcher.stdout
+    while "first" not in watcher.stdout.readline():
+        assert watcher.poll() is None
+    watcher.send_signal(ending)
+    said = output_of(watcher)
+    assert watcher.returncode == 128 + ending
+    assert "job left goes on: `phalanx logs left --follow` shows it, `phalanx cancel left` stops it" in said
+    job = Job(phalanx, "left")
+    assert job.show()["state"] == "Running"
+    go.touch()
+    assert job.ended()["state"] == "Completed"
+
+
+def test_under_nohup_a_closed_terminal_is_nothing(phalanx: Phalanx) -> None:
+    go = phalanx.folder / "go"
+    path = write_job(phalanx.folder, f"echo first; {wait_for(go)}")
+    watcher = phalanx.start(
+        "run", path, "--name", "kept", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    )
+    assert watcher.stdout
+    while "first" not in watcher.stdout.readline():
+        assert watcher.poll() is None
+    watcher.send_signal(signal.SIGHUP)
+    go.touch()
+    assert "kept completed" in output_of(watcher)
+    assert watcher.returncode == 0
+
+
 def test_logs_of_one_rank_are_its_own_bytes(phalanx: Phalanx) -> None:
     job = detached(phalanx, "echo from $RANK; echo more", **pytorch(1, 3))
     job.ended()

@@ -161,10 +161,13 @@ def test_sigterm_to_launch_stops_its_job(phalanx: Phalanx) -> None:
     with running(phalanx, "launch", "--", "sh", "-c", words) as (process, job):
         all_there(phalanx.folder, "ready-*", 1)
         process.send_signal(signal.SIGTERM)
-        output_of(process)
+        said = output_of(process)
     assert process.returncode == 143
+    assert "stopping..." in said
+    assert "Ctrl-C" not in said
     assert (phalanx.folder / "saved").exists()
-    assert job.show()["state"] == "Canceled"
+    shown = job.show()
+    assert (shown["state"], shown["exit_code"]) == ("Canceled", 143)
 
 
 def test_a_job_that_takes_too_long_is_stopped(phalanx: Phalanx) -> None:

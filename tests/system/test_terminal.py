@@ -98,6 +98,7 @@ def test_ctrl_c_in_a_terminal_stops_the_job_gracefully(phalanx: Phalanx) -> None
     try:
         eventually((phalanx.folder / "ready").exists)
         os.write(terminal.master, b"\x03")
+        terminal.read_until(b"press Ctrl-C again to kill now")
         assert terminal.process.wait(HARD_TIMEOUT) == 130
     finally:
         terminal.close()

@@ -1,6 +1,7 @@
 #include "engine/local/bindings.h"
 
 #include "base/files.h"
+#include "job/outputs.h"
 #include "spec/job_output_ref.h"
 #include "spec/parse.h"
 
@@ -52,13 +53,8 @@ Result<Bindings> bind(const spec::JobSpec& spec, const job::Layout& layout) {
     bindings.inputs[name] = std::move(*value);
   }
   for (const auto& [name, output] : spec.outputs) {
-    const bool of_service =
-        output.path.find("${{") != std::string::npos;  // ${{default_datastore}}: Azure ML's own place
-    if (output.path.empty() || of_service)
-      bindings.outputs[name] = layout.output(name);
-    else if (spec::is_local_path(output.path))
-      bindings.outputs[name] = spec::local_path(spec, output.path);
-    else
+    bindings.outputs[name] = job::output_folder(spec, name, layout);
+    if (bindings.outputs[name].empty())
       return Error{Code::invalid, "output " + name + ": " + output.path +
                                       ": only folders of this machine can be written yet; leave path out"};
   }

@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -15,6 +14,7 @@
 #include "engine/local/local_nodes.h"
 #include "engine/local/new_folder.h"
 #include "engine/local/share.h"
+#include "job/control.h"
 #include "job/name.h"
 #include "job/snapshot.h"
 #include "machine/machine.h"
@@ -205,18 +205,6 @@ Result<Handle> submit(Submission submission, Interrupts& interrupts) {
   return Handle{name, layout.folder, std::move(ours), std::move(notes)};
 }
 
-Result<UniqueFd> connect(const std::string& job_folder) {
-  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!socket) return errno_error("socket");
-  const UniqueFd folder = TRY(open_file(job_folder, O_PATH | O_DIRECTORY));
-  // Through the folder's descriptor: its path may be longer than a socket address can be.
-  const std::string path = "/proc/self/fd/" + std::to_string(folder.get()) + "/control";
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  path.copy(address.sun_path, sizeof address.sun_path - 1);
-  if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
-    return Error{Code::unavailable, "no coordinator answers for this job: it has ended"};
-  return socket;
-}
+Result<UniqueFd> connect(const std::string& job_folder) { return job::connect_control(job_folder); }
 
 }  // namespace phalanx::engine

@@ -1,4 +1,4 @@
-"""Fixtures of the cluster tests: one Slurm for all of them, and proof that each test leaves it as it was."""
+"""Fixtures of the cluster tests: one Slurm for all of them, and for each test ssh hosts of its own."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from cluster.hosts import Hosts
 from cluster.slurm import Slurm
 
 
@@ -33,3 +34,14 @@ def slurm(slurm_cluster: Slurm) -> Iterator[Slurm]:
     left = slurm_cluster.jobs()
     slurm_cluster.clear()
     assert not left, f"jobs left behind: {left}"
+
+
+@pytest.fixture
+def hosts() -> Iterator[Hosts]:
+    """Four hosts, h1 to h4, that a test may break."""
+    folder = Path(tempfile.mkdtemp(prefix="phx-hosts-"))
+    try:
+        with Hosts(folder) as running:
+            yield running
+    finally:
+        shutil.rmtree(folder)

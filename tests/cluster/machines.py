@@ -13,7 +13,6 @@ import json
 import os
 import random
 import shlex
-import shutil
 import signal
 import subprocess
 import uuid
@@ -45,8 +44,9 @@ def call(*command: str | Path, **more: Any) -> str:
 class Machine:
     """One machine. `folder` is its own; it holds what is private to it, and logs.
 
-    `private` folders are empty and its own: what others have there it does not see, except `shared` ones.
-    `files` lie over the files of those names. A folder or file must exist in this machine to be covered.
+    `private` folders are in its memory, and empty at its start; folders of `shared` that lie below them are
+    there all the same. `folders` (path -> what is seen there) outlive it, and `files` (path -> text) lie over
+    files of this machine: what is to be covered must exist here.
     """
 
     name: str
@@ -54,6 +54,7 @@ class Machine:
     network: bool = False
     private: tuple[str, ...] = ()
     shared: tuple[Path, ...] = ()
+    folders: dict[str, Path] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
     pid: int = 0  # of its init; 0: it is not running
     keeper: subprocess.Popen[str] | None = None
@@ -76,7 +77,8 @@ class Machine:
         assert self.pid, f"machine {self.name} did not start: {(self.folder / 'init.log').read_text()}"
 
     def kill(self) -> None:
-        """As a power cut: all its processes are gone when this returns."""
+        """All its processes are gone when this returns. Cut its link first for a power cut: else the kernel
+        still tells their peers."""
         if not self.keeper:
             return
         if self.pid:
@@ -92,6 +94,11 @@ class Machine:
         kinds = ["-p", "-m", "-i"] + (["-n", "-u"] if self.network else [])
         return ["nsenter", "-t", str(self.pid), *kinds, "--wd=/", "--", *map(str, command)]
 
+    def run(self, *command: str | Path, **more: Any) -> subprocess.CompletedProcess[str]:
+        """Runs a command there to its end. Any exit status is fine."""
+        options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
+        return subprocess.run(self.inside(*command), check=False, **(options | more))
+
     def call(self, *command: str | Path, **more: Any) -> str:
         """Runs a command there that must succeed, and says what it said."""
         return call(*self.inside(*command), **more)
@@ -99,9 +106,7 @@ class Machine:
     def reaches(self, address: str, port: int = 9) -> bool:
         """Whether packets go there and come back, be it with a refusal: within a second."""
         script = f"timeout 1 bash -c '</dev/tcp/{address}/{port}'"
-        done = subprocess.run(
-            self.inside("bash", "-c", script), stdin=subprocess.DEVNULL, capture_output=True, text=True
-        )
+        done = self.run("bash", "-c", script)
         return done.returncode == 0 or "Connection refused" in done.stderr
 
     def start_daemon(self, *command: str | Path, log: Path, **more: Any) -> subprocess.Popen[bytes]:
@@ -129,13 +134,28 @@ class Machine:
         lines = []
         if self.network:
             lines += [f"hostname {self.name}", "ip link set lo up", *self._own_sys()]
-        for number, path in enumerate(self.private):
-            lines += self._cover(Path(path), self.folder / f"private-{number}")
-        for number, (path, text) in enumerate(self.files.items()):
-            source = self.folder / f"file-{number}"
-            source.write_text(text)
-            lines.append(shlex.join(["mount", "--bind", str(source), path]))
-        return lines
+        sources = self.folders | {path: self._write(path) for path in self.files}
+        lines += [shlex.join(["mount", "--rbind", str(source), path]) for path, source in sources.items()]
+        covers = []
+        # Where this folder is comes last: nothing can be mounted from here once it is covered.
+        for private in sorted(map(Path, self.private), key=self.folder.is_relative_to):
+            build, cover = self._empty(private)
+            lines += build
+            covers.append(cover)
+        return lines + covers
+
+    def set_file(self, path: str, text: str) -> None:
+        """Another text for one of `files`, seen at once."""
+        self.files[path] = text
+        self._write(path)
+
+    def _write(self, path: str) -> Path:
+        source = self._own(path)
+        source.write_text(self.files[path])  # the same file, so that a mount of it sees the text
+        return source
+
+    def _own(self, path: str) -> Path:
+        return self.folder / ("own-" + path.strip("/").replace("/", "-"))
 
     def _own_sys(self) -> list[str]:
         """The /sys of its network namespace, with the control groups where they were."""
@@ -148,18 +168,18 @@ class Machine:
             f"if [ -d /sys/fs/cgroup ]; then mount --rbind {quoted} /sys/fs/cgroup; umount -R {quoted}; fi",
         ]
 
-    def _cover(self, path: Path, source: Path) -> list[str]:
-        """Mounts its own folder over `path`; shared folders below are put back first, inside that."""
-        lines = []
-        shutil.rmtree(source, ignore_errors=True)
-        source.mkdir()
-        source.chmod(path.stat().st_mode & 0o7777)
+    def _empty(self, path: Path) -> tuple[list[str], str]:
+        """An empty folder for `path` with the shared ones below it: to be built aside, then to be mounted."""
+        aside = self._own(str(path))
+        aside.mkdir(exist_ok=True)
+        mode = f"mode={path.stat().st_mode & 0o7777:o}"
+        lines = [shlex.join(["mount", "-t", "tmpfs", "-o", mode, self.name, str(aside)])]
         for folder in self.shared:
             if folder.is_relative_to(path):
-                below = source / folder.relative_to(path)
-                below.mkdir(parents=True)
-                lines.append(shlex.join(["mount", "--rbind", str(folder), str(below)]))
-        return [*lines, shlex.join(["mount", "--rbind", str(source), str(path)])]
+                below = str(aside / folder.relative_to(path))
+                lines += [shlex.join(["mkdir", "-p", below])]
+                lines += [shlex.join(["mount", "--rbind", str(folder), below])]
+        return lines, shlex.join(["mount", "--rbind", str(aside), str(path)])
 
 
 @dataclass
@@ -185,7 +205,7 @@ class Network:
         return f"{self.prefix}.{number}"
 
     def address6(self, number: int) -> str:
-        return f"{self.prefix6}::{number:x}"
+        return str(ipaddress.IPv6Address(f"{self.prefix6}::{number:x}"))  # as programs write it
 
     def start(self) -> None:
         self.switch.start()
@@ -193,7 +213,7 @@ class Network:
         self._ip("link", "set", "bridge", "up")
         self.prefix = unused_prefix()
         self.prefix6 = "fd" + ":".join(f"{random.randrange(65536):04x}" for _ in range(4))[2:]
-        self._cable("self", self.link, os.getpid())
+        self._cable("self", self.link, os.getpid(), self.SELF)
         add_addresses([], self.link, self.address(self.SELF), self.address6(self.SELF))
 
     def stop(self) -> None:
@@ -203,7 +223,9 @@ class Network:
 
     def plug_in(self, machine: Machine, number: int, v4: bool = True, v6: bool = True) -> None:
         """A cable from the switch to `machine`, which gets `address(number)` and `address6(number)`."""
-        self._cable(machine.name, "eth0", machine.pid)
+        # That of a killed machine goes with its network namespace, but in the kernel's own time.
+        subprocess.run(self._inside("link", "del", f"to-{machine.name}"), check=False, capture_output=True)
+        self._cable(machine.name, "eth0", machine.pid, number)
         where = ["nsenter", "-t", str(machine.pid), "-n"]
         add_addresses(where, "eth0", self.address(number) if v4 else "", self.address6(number) if v6 else "")
 
@@ -214,13 +236,18 @@ class Network:
     def mend(self, machine: Machine) -> None:
         self._ip("link", "set", f"to-{machine.name}", "up")
 
-    def _cable(self, name: str, far: str, pid: int) -> None:
+    def _cable(self, name: str, far: str, pid: int, number: int) -> None:
         near = f"to-{name}"
-        self._ip("link", "add", near, "type", "veth", "peer", "name", far, "netns", str(pid))
+        # The same hardware address at each boot, as real ones have: others remember it.
+        peer = ["peer", "name", far, "address", f"02:00:00:00:01:{number:02x}", "netns", str(pid)]
+        self._ip("link", "add", near, "type", "veth", *peer)
         self._ip("link", "set", near, "master", "bridge", "up")
 
     def _ip(self, *words: str) -> None:
-        call("nsenter", "-t", str(self.switch.pid), "-n", "ip", *words)
+        call(*self._inside(*words))
+
+    def _inside(self, *words: str) -> list[str]:
+        return ["nsenter", "-t", str(self.switch.pid), "-n", "ip", *words]
 
 
 def add_addresses(where: list[str], link: str, v4: str, v6: str) -> None:

@@ -242,6 +242,8 @@ class Slurm:
 
     def kill_node(self, name: str) -> None:
         """As a power cut: slurmd, its steps and the jobs' processes are gone. `start_node` brings it back."""
+        if self.net:
+            self.net.cut(self.machines[name])
         self.machines[name].kill()
         self.daemons.pop(name).wait()
 

@@ -86,7 +86,7 @@ def test_two_hosts_can_lose_each_other_alone(hosts: Hosts) -> None:
 
 def test_a_killed_host_loses_its_processes_and_boots_again(hosts: Hosts) -> None:
     say(hosts, "h1", "echo kept >~/file; echo lost >/tmp/file; setsid sleep 1000 >/dev/null 2>&1 &")
-    assert "sleep 1000" in hosts.processes("h1").values()
+    eventually(lambda: "sleep 1000" in hosts.processes("h1").values())
     hosts.kill_host("h1")
     assert not hosts.machines["h2"].reaches(hosts.address("h1"))
     hosts.start_host("h1")

@@ -76,6 +76,13 @@ void Supervisor::prepare_remotes(const wire::Start& message) {
 }
 
 void Supervisor::prepare_mpi(const wire::Start& message) {
+  if (plan_->rendezvous_port && config_.node == 0) {
+    rendezvous_ = std::make_unique<mpi::Rendezvous>(loop_);
+    const Status served = rendezvous_->listen(config_.address, *plan_->rendezvous_port);
+    if (!served)
+      return send(
+          wire::to_json(wire::Started{{}, "Horovod's rendezvous at " + served.error().reason, 0, kRefused}));
+  }
   const NodeEnvironment environment(*plan_, config_.node, message.environment, message.directory);
   const auto variable = [&](const char* name) {
     const std::string* value = environment.find(name);

@@ -11,6 +11,7 @@
 #include "base/loop.h"
 #include "base/unique_fd.h"
 #include "mpi/node_mpi.h"
+#include "mpi/rendezvous.h"
 #include "node/environment.h"
 #include "node/node.h"
 #include "node/rank_log.h"
@@ -97,11 +98,12 @@ class Supervisor {
   Loop loop_;
   std::unique_ptr<wire::Connection> link_;
   std::optional<plan::Plan> plan_;
-  std::unique_ptr<mpi::NodeMpi> mpi_;   // of an MPI job
-  std::unique_ptr<Remotes> remotes_;    // of a job with launch: head
-  std::vector<Rank> ranks_;             // by local rank
-  std::map<pid_t, int> local_rank_of_;  // of living ranks
-  pid_t copier_ = -1;                   // makes the working directory
+  std::unique_ptr<mpi::NodeMpi> mpi_;            // of an MPI job
+  std::unique_ptr<mpi::Rendezvous> rendezvous_;  // of one with Horovod's Gloo, on node 0
+  std::unique_ptr<Remotes> remotes_;             // of a job with launch: head
+  std::vector<Rank> ranks_;                      // by local rank
+  std::map<pid_t, int> local_rank_of_;           // of living ranks
+  pid_t copier_ = -1;                            // makes the working directory
   UniqueFd copier_report_, null_input_;
   uint64_t sequence_ = 0, acknowledged_ = 0;
   long long oom_kills_ = -1;  // of the machine, soon after the ranks had been started; -1: not known yet

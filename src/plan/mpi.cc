@@ -14,14 +14,16 @@ bool is_ipv6(const std::string& address) { return address.find(':') != std::stri
 // name.
 std::string name_of(const AllocatedNode& node) { return is_ipv6(node.address) ? node.host : node.address; }
 
-Env mpi_variables(const Plan& plan, const NodePart& node, int, int local_rank) {
+Env mpi_variables(const Plan& plan, const NodePart& node, int node_index, int local_rank) {
   const std::string size = std::to_string(plan.world), local = std::to_string(local_rank);
-  return {{"OMPI_COMM_WORLD_RANK", std::to_string(node.first_rank() + local_rank)},
+  Env env{{"OMPI_COMM_WORLD_RANK", std::to_string(node.first_rank() + local_rank)},
           {"OMPI_COMM_WORLD_SIZE", size},
           {"OMPI_COMM_WORLD_LOCAL_RANK", local},
           {"OMPI_COMM_WORLD_LOCAL_SIZE", std::to_string(node.ranks())},
           {"OMPI_COMM_WORLD_NODE_RANK", local},  // not the node's number: Open MPI means the rank within it
           {"OMPI_UNIVERSE_SIZE", size}};
+  if (plan.rendezvous_port) env.merge(gloo_slot(plan, node, node_index, local_rank));
+  return env;
 }
 
 }  // namespace
@@ -63,6 +65,7 @@ const Starter kMpi{
       // Open MPI waits by looking without end; where ranks share a CPU, it keeps from work whom it waits for.
       if (per_node > cpus) plan.defaults["OMPI_MCA_mpi_yield_when_idle"] = "1";
       keep_to_loopback(allocation, plan);
+      if (wants_gloo(spec)) set_gloo_rendezvous(allocation, name_of(master), plan);
       return Done{};
     },
     mpi_variables,

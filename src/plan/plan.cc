@@ -169,7 +169,7 @@ Result<Plan> make_plan(const spec::JobSpec& spec, const Allocation& allocation) 
 
 size_t ports_of_node(const Plan& plan, size_t node) {
   const size_t tasks = plan.start == Start::tensorflow ? static_cast<size_t>(plan.nodes.at(node).ranks()) : 0;
-  return (node == 0 ? kPortsOfNode0 : 0) + tasks;
+  return (node == 0 ? kPortsOfNode0 + (plan.rendezvous_port ? 1 : 0) : 0) + tasks;
 }
 
 Env node_env(const Plan& plan, int node) {

@@ -8,6 +8,7 @@
 #include <boost/json.hpp>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -79,10 +80,11 @@ struct Plan {
   Env common;                     // the same for every process
   Env user;                       // environment_variables: wins over all of the above
   std::string pmi;                // mpi: "pmix" or "pmi1" alone; "": both are offered
-  std::string cluster;            // tensorflow: the "cluster" of TF_CONFIG
-  std::string agents;             // launch: head: a folder of ssh, rsh and pdsh that go through Phalanx
-  std::string hostfile;           // text of the host file, for launch: head
-  std::string hydra_hostfile;     // the same for MPICH's launcher
+  std::optional<uint16_t> rendezvous_port;  // mpi: where node 0 serves Horovod's Gloo, if the job asks
+  std::string cluster;                      // tensorflow: the "cluster" of TF_CONFIG
+  std::string agents;          // launch: head: a folder of ssh, rsh and pdsh that go through Phalanx
+  std::string hostfile;        // text of the host file, for launch: head
+  std::string hydra_hostfile;  // the same for MPICH's launcher
   std::vector<NodePart> nodes;
   int world = 0;                   // processes in all
   std::vector<std::string> notes;  // worth a line to the user before it starts
@@ -94,8 +96,8 @@ struct Plan {
 // Code::invalid when the spec cannot run on this allocation (the message says why and the cure).
 Result<Plan> make_plan(const spec::JobSpec& spec, const Allocation& allocation);
 
-// How many ports must be held on a node of this plan: kPortsOfNode0 on node 0, then one for each task that
-// TF_CONFIG gives an address.
+// How many ports must be held on a node of this plan: kPortsOfNode0 on node 0, then one for Horovod's
+// rendezvous, or one for each task that TF_CONFIG gives an address.
 size_t ports_of_node(const Plan& plan, size_t node);
 
 // What the plan adds to the environment of every process of one node, and of one process beyond that.

@@ -172,9 +172,9 @@ TEST(Plan, an_ipv6_master_is_bracketed_where_a_port_follows) {
 
 TEST(Scrub, takes_away_another_launchers_identity_and_nothing_else) {
   const std::vector<std::string> given{
-      "PATH=/bin", "SLURM_PROCID=3",        "SLURM_JOB_ID=7", "OMPI_COMM_WORLD_RANK=1", "PMI_FD=5",
-      "RANK=0",    "TORCHELASTIC_RUN_ID=x", "PET_NNODES=2",   "PHALANX_JOB=a",          "PHALANX_HOME=/h",
-      "RANKED=1"};
+      "PATH=/bin",    "SLURM_PROCID=3",          "SLURM_JOB_ID=7",  "OMPI_COMM_WORLD_RANK=1",
+      "PMI_FD=5",     "HOROVOD_CONTROLLER=gloo", "RANK=0",          "TORCHELASTIC_RUN_ID=x",
+      "PET_NNODES=2", "PHALANX_JOB=a",           "PHALANX_HOME=/h", "RANKED=1"};
   EXPECT_EQ(scrub(given),
             (std::vector<std::string>{"PATH=/bin", "SLURM_JOB_ID=7", "PHALANX_HOME=/h", "RANKED=1"}));
 }
@@ -216,6 +216,46 @@ TEST(Plan, mpi_ranks_that_share_a_cpu_yield_it_when_they_wait) {
     ASSERT_TRUE(plan);
     EXPECT_EQ(plan->defaults.count("OMPI_MCA_mpi_yield_when_idle"), cpus == 1 ? 1u : 0u);
   }
+}
+
+TEST(Plan, horovod_over_gloo_has_a_rendezvous_and_a_slot_for_each_rank) {
+  spec::JobSpec spec = job(spec::Framework::mpi, 2);
+  EXPECT_FALSE(make_plan(spec, nodes(2))->rendezvous_port);
+  spec.environment_variables["HOROVOD_CONTROLLER"] = "Gloo";
+  Allocation allocation = nodes(2);
+  EXPECT_EQ(ports_of_node(*make_plan(spec, allocation), 0), 3u);
+  EXPECT_EQ(ports_of_node(*make_plan(spec, allocation), 1), 0u);
+  allocation.nodes[0].ports = {40001, 40002, 40003};
+  const auto plan = make_plan(spec, allocation);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->rendezvous_port, 40003);
+  const Env expected{{"HOROVOD_GLOO_RENDEZVOUS_ADDR", "127.0.0.1"},
+                     {"HOROVOD_GLOO_RENDEZVOUS_PORT", "40003"},
+                     {"HOROVOD_HOSTNAME", "node-1"},
+                     {"HOROVOD_RANK", "2"},
+                     {"HOROVOD_SIZE", "4"},
+                     {"HOROVOD_LOCAL_RANK", "0"},
+                     {"HOROVOD_LOCAL_SIZE", "2"},
+                     {"HOROVOD_CROSS_RANK", "1"},
+                     {"HOROVOD_CROSS_SIZE", "2"},
+                     {"OMPI_COMM_WORLD_RANK", "2"}};
+  const Env env = whole_env(*plan, 1, 0);
+  for (const auto& [name, value] : expected) EXPECT_EQ(env.at(name), value) << name;
+  EXPECT_EQ(plan->defaults.at("HOROVOD_CPU_OPERATIONS"), "gloo");
+  EXPECT_EQ(plan->defaults.at("HOROVOD_GLOO_IFACE"), "lo");
+  const auto again = from_json(to_json(*plan));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->rendezvous_port, plan->rendezvous_port);
+}
+
+TEST(Plan, horovod_over_mpi_needs_nothing) {
+  spec::JobSpec spec = job(spec::Framework::mpi, 2);
+  spec.environment_variables["HOROVOD_CONTROLLER"] = "mpi";
+  const auto plan = make_plan(spec, nodes(2));
+  ASSERT_TRUE(plan);
+  for (const auto& [name, value] : whole_env(*plan, 1, 0)) EXPECT_FALSE(name.starts_with("HOROVOD_")) << name;
+  EXPECT_EQ(plan->defaults.count("HOROVOD_GLOO_IFACE"), 0u);
+  EXPECT_EQ(ports_of_node(*plan, 0), kPortsOfNode0);
 }
 
 TEST(Plan, mpi_without_a_count_starts_one_process_per_node) {

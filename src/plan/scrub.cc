@@ -30,6 +30,9 @@ constexpr std::string_view kNames[] = {
     "JAX_COORDINATOR_ADDRESS",
     "JAX_COORDINATOR_PORT",
     "JAX_LOCAL_DEVICE_IDS",
+    "HOROVOD_HOSTNAME",
+    "HOROVOD_CONTROLLER",  // what horovodrun chose; our ranks would be alone with it
+    "HOROVOD_ELASTIC",
     "SLURM_PROCID",
     "SLURM_LOCALID",
     "SLURM_NODEID",

@@ -39,6 +39,11 @@ Status check_gpus(const spec::JobSpec& spec, const Allocation& allocation, int p
 bool on_one_machine(const Allocation& allocation);
 void keep_to_loopback(const Allocation& allocation, Plan& plan);  // where they are
 
+// Horovod's Gloo, for a job that asks for it: where its ranks meet, and who each of them is (horovod.cc).
+bool wants_gloo(const spec::JobSpec& spec);
+void set_gloo_rendezvous(const Allocation& allocation, const std::string& address, Plan& plan);
+Env gloo_slot(const Plan& plan, const NodePart& node, int node_index, int local_rank);
+
 // "uses 1 of 4 GPUs of each node", when a node has GPUs that its processes will not use.
 void note_idle_gpus(const Allocation& allocation, int per_node, Plan& plan);
 

@@ -56,7 +56,7 @@ class Session {
   }
 
   void readable() {
-    char buffer[65536];
+    char buffer[8192];
     const ssize_t n = ::recv(control_.get(), buffer, sizeof buffer, 0);
     if (n < 0 && errno == EINTR) return;
     if (n <= 0) return fail("the job has ended");

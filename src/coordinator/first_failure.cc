@@ -22,9 +22,10 @@ job::Verdict FirstFailure::verdict() const {
                                       [](const Failure& a, const Failure& b) { return a.at < b.at; });
   job::Verdict verdict;
   verdict.text = describe(*first);
-  verdict.hint = first->hint.empty()
-                     ? job::hint_for(first->code, first->signal, first->oom, first->last_lines)
-                     : first->hint;
+  std::vector<std::string> said = first->last_lines;
+  if (!first->text.empty()) said.push_back(first->text);
+  verdict.hint =
+      first->hint.empty() ? job::hint_for(first->code, first->signal, first->oom, said) : first->hint;
   verdict.exit_code = first->text.empty() ? job::shell_code(first->code, first->signal) : first->exit_code;
   verdict.rank = first->rank;
   verdict.node = first->node;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <ctime>
+#include <memory>
 
 #include "base/files.h"
 #include "job/text.h"
@@ -140,13 +141,14 @@ std::vector<Event> EventReader::next() {
     if (!fd) return events;
     fd_ = std::move(*fd);
   }
-  char buffer[16384];
+  constexpr size_t kPiece = 16384;  // on the heap: a stack may be small (ulimit -s)
+  const auto buffer = std::make_unique_for_overwrite<char[]>(kPiece);
   for (;;) {
-    const ssize_t n = ::read(fd_.get(), buffer, sizeof buffer);
+    const ssize_t n = ::read(fd_.get(), buffer.get(), kPiece);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) break;
-    partial_.append(buffer, static_cast<size_t>(n));
-    if (static_cast<size_t>(n) < sizeof buffer) break;  // saves the read that would return 0
+    partial_.append(buffer.get(), static_cast<size_t>(n));
+    if (static_cast<size_t>(n) < kPiece) break;  // saves the read that would return 0
   }
   size_t start = 0;
   for (size_t end; (end = partial_.find('\n', start)) != std::string::npos; start = end + 1) {

@@ -23,6 +23,13 @@ constexpr std::string_view kPort =
 constexpr std::string_view kNoPmix =
     "Open MPI found no PMIx server, since no libpmix could be used: install one (libpmix2), name its file in "
     "PHALANX_LIBPMIX, or start the program by its own mpirun (launch: head)";
+constexpr std::string_view kPython =
+    "there may be a python3 where there is no python; or activate the environment that has it (`. "
+    "VENV/bin/activate`) and submit again";
+constexpr std::string_view kInterpreter =
+    "name an interpreter that is there in the script's first line, or start the script with one: bash SCRIPT";
+constexpr std::string_view kCarriageReturn =
+    "the script has the line ends of Windows: `sed -i 's/\\r$//' SCRIPT` takes them out";
 constexpr Hint kHints[] = {
     {"CUDA out of memory", "", 0, -1,
      "the GPU's memory was full: use a smaller batch, or fewer processes per GPU; `nvidia-smi` shows who "
@@ -75,6 +82,16 @@ constexpr Hint kHints[] = {
     {"PMIx_Init failed", "", 0, -1, kNoPmix},
     {"NCCL error", "", 0, -1, "run again with NCCL_DEBUG=INFO, which says what NCCL tried"},
     {"Connection reset by peer", "", 0, -1, "another rank ended first: look at the logs of the other ranks"},
+    {"python: not found", "", 0, 127, kPython},
+    {"python: command not found", "", 0, 127, kPython},
+    {"env: ", "python", 0, 127, kPython},
+    {"^M: bad interpreter", "", 0, -1, kCarriageReturn},
+    {"\\r", "No such file or directory", 0, 127, kCarriageReturn},
+    {"its first line ends in CR LF", "", 0, 126, kCarriageReturn},
+    {"bad interpreter", "", 0, -1, kInterpreter},
+    {"its interpreter", "is not there", 0, 126, kInterpreter},
+    {"is a folder, not a program", "", 0, 126, "name the program in it"},
+    {"its dynamic loader", "", 0, 126, "use one that was built for this system, or build it here"},
     {"Permission denied", "", 0, 126,
      "make the file executable (`chmod +x`), or start it with its interpreter"},
     {"", "", SIGKILL, -1,

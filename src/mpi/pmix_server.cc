@@ -282,12 +282,12 @@ json::array Server::variables_of(int local_rank) {
 
 void Server::receive_until_closed() {
   wire::Decoder decoder;
-  char buffer[65536];
+  std::vector<char> buffer(65536);  // not on the stack, which may be small (ulimit -s)
   for (;;) {
-    const ssize_t n = ::recv(supervisor_.get(), buffer, sizeof buffer, 0);
+    const ssize_t n = ::recv(supervisor_.get(), buffer.data(), buffer.size(), 0);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return;
-    decoder.feed({buffer, static_cast<size_t>(n)});
+    decoder.feed({buffer.data(), static_cast<size_t>(n)});
     for (;;) {
       auto frame = decoder.next();
       if (!frame) return;

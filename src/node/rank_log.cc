@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 
 #include "base/files.h"
 
@@ -16,6 +17,8 @@ namespace {
 
 constexpr int kLargePipe =
     1 << 20;  // a flooding rank then waits for us 16 times less often than with the usual 64 KiB
+
+constexpr size_t kPiece = 65536;  // on the heap: a stack may be small (ulimit -s)
 
 bool is_disk_trouble(int error) {
   return error == ENOSPC || error == EDQUOT || error == EIO || error == EFBIG || error == EROFS ||
@@ -83,13 +86,13 @@ long RankLog::move(uint64_t most) {
 }
 
 long RankLog::copy(uint64_t most) {
-  char buffer[65536];
+  const auto buffer = std::make_unique_for_overwrite<char[]>(kPiece);
   ssize_t n;
-  do n = ::read(pipe_.get(), buffer, std::min<uint64_t>(most, sizeof buffer));
+  do n = ::read(pipe_.get(), buffer.get(), std::min<uint64_t>(most, kPiece));
   while (n < 0 && errno == EINTR);
   if (n <= 0) return n;
   for (ssize_t done = 0; done < n;) {
-    const ssize_t written = ::write(file_.get(), buffer + done, static_cast<size_t>(n - done));
+    const ssize_t written = ::write(file_.get(), buffer.get() + done, static_cast<size_t>(n - done));
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
       if (!gap_)
@@ -104,9 +107,9 @@ long RankLog::copy(uint64_t most) {
 }
 
 long RankLog::discard(uint64_t most, int reason) {
-  char buffer[65536];
+  const auto buffer = std::make_unique_for_overwrite<char[]>(kPiece);
   ssize_t n;
-  do n = ::read(pipe_.get(), buffer, std::min<uint64_t>(most, sizeof buffer));
+  do n = ::read(pipe_.get(), buffer.get(), std::min<uint64_t>(most, kPiece));
   while (n < 0 && errno == EINTR);
   if (n <= 0) return n;
   if (!gap_)

@@ -199,9 +199,9 @@ void Supervisor::on_spawned(const process::Spawned& spawned, const std::string& 
   started.pids.push_back(spawned.error == 0 ? spawned.outer_pid : 0);
   if (spawned.error != 0) {
     const bool exec_failed = std::strcmp(spawned.failed, "execve") == 0;
-    const std::string what = exec_failed ? program : spawned.failed;
-    return not_started(started, local_rank, what + ": " + std::strerror(spawned.error),
-                       exec_failed ? kCannotRun : kRefused);
+    std::string why = exec_failed ? process::why_not_executed(program, spawned.error)
+                                  : std::string(spawned.failed) + ": " + std::strerror(spawned.error);
+    return not_started(started, local_rank, std::move(why), exec_failed ? kCannotRun : kRefused);
   }
   Rank& rank = ranks_[static_cast<size_t>(local_rank)];
   rank.pid = spawned.pid;

@@ -69,7 +69,7 @@ void Remotes::watch(pid_t pid, int stream) {
 bool Remotes::read_some(Remote& remote, int stream) {
   Stream& of = remote.streams[stream];
   if (!of.pipe) return false;
-  char buffer[16384];
+  char buffer[8192];
   const ssize_t n = ::read(of.pipe.get(), buffer, sizeof buffer);
   if (n < 0) return errno == EINTR;
   if (n == 0) {

@@ -33,7 +33,7 @@ int wait_for(pid_t pid) {
 
 // Until the end of the pipe; false when time ran out.
 bool read_to_end(int fd, std::chrono::steady_clock::time_point deadline, std::string& output) {
-  char buffer[16384];
+  char buffer[4096];
   for (;;) {
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());

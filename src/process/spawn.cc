@@ -173,11 +173,36 @@ int executable(const std::string& path) {
 Error cannot_run(const std::string& path, int error) {
   if (error == ENOENT || error == ENOTDIR) return {Code::not_found, path + ": there is no such program"};
   if (error == EISDIR) return {Code::denied, path + ": is a folder, not a program"};
-  return {Code::denied,
-          path + ": cannot be executed (" + std::strerror(error) + "); chmod +x it, or name its interpreter"};
+  return {Code::denied, path + ": cannot be executed (" + std::strerror(error) + ")"};
+}
+
+// What stands after "#!" up to the first blank; "" for what is no script.
+std::string interpreter_of(const std::string& program) {
+  constexpr size_t kMost = 256;  // what the kernel reads
+  const UniqueFd fd(::open(program.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  char start[kMost];
+  const ssize_t n = fd ? ::read(fd.get(), start, sizeof start) : 0;
+  std::string_view line(start, n > 0 ? static_cast<size_t>(n) : 0);
+  line = line.substr(0, line.find('\n'));
+  if (!line.starts_with("#!")) return "";
+  line.remove_prefix(2);
+  line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+  return std::string(line.substr(0, line.find_first_of(" \t")));
 }
 
 }  // namespace
+
+std::string why_not_executed(const std::string& program, int error) {
+  struct stat info {};
+  if (error != ENOENT || ::stat(program.c_str(), &info) != 0) return program + ": " + std::strerror(error);
+  std::string interpreter = interpreter_of(program);
+  if (interpreter.empty())
+    return program + ": its dynamic loader is not there (it was built for another system)";
+  if (interpreter.back() != '\r') return program + ": its interpreter " + interpreter + " is not there";
+  interpreter.pop_back();
+  return program + ": its first line ends in CR LF, so its interpreter \"" + interpreter +
+         "\\r\" is not there";
+}
 
 Result<std::string> find_program(const std::string& name, const std::string& path,
                                  const std::string& directory) {

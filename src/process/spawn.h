@@ -78,6 +78,10 @@ class Spawner {
 Result<std::string> find_program(const std::string& name, const std::string& path,
                                  const std::string& directory);
 
+// Why the kernel did not execute a program that is there, in words: `error` is errno's value. Of a script
+// without its interpreter it names that.
+std::string why_not_executed(const std::string& program, int error);
+
 // Raises the soft limit of open files to the hard one, for a supervisor of many ranks. What it was before,
 // for Spawn::open_files; nothing where it stays as it is.
 std::optional<rlimit> raise_open_files();

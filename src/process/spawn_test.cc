@@ -192,6 +192,28 @@ TEST(FindProgram, follows_path_and_tells_missing_from_not_executable) {
   EXPECT_EQ(find_program("", "/bin", "/").error().code, Code::not_found);
 }
 
+TEST(WhyNotExecuted, NamesTheInterpreterThatIsNotThere) {
+  const Folder folder;
+  const std::string script = folder.path + "/x.sh";
+  const struct {
+    const char *first, *says;
+  } cases[] = {
+      {"#!/no/such/shell -x\n", "its interpreter /no/such/shell is not there"},
+      {"#! /bin/sh\r\n", "its first line ends in CR LF, so its interpreter \"/bin/sh\\r\" is not there"},
+      {"#!\n", "its dynamic loader is not there"},
+      {"\x7f"
+       "ELF",
+       "its dynamic loader is not there"},
+      {"", "its dynamic loader is not there"},
+  };
+  for (const auto& c : cases) {
+    ASSERT_TRUE(write_file(script, c.first));
+    EXPECT_NE(why_not_executed(script, ENOENT).find(c.says), std::string::npos) << c.says;
+  }
+  EXPECT_EQ(why_not_executed(script, EACCES), script + ": Permission denied");
+  EXPECT_EQ(why_not_executed("/none", ENOENT), "/none: No such file or directory");
+}
+
 TEST(Capture, kills_what_does_not_end_in_time) {
   const auto answer =
       capture({"/bin/sh", "-c", "sleep 100"}, {"PATH=/usr/bin:/bin"}, std::chrono::milliseconds(50));

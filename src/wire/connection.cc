@@ -7,8 +7,13 @@
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
 
 namespace phalanx::wire {
+
+namespace {
+constexpr size_t kPiece = 65536;
+}
 
 Result<Pair> make_pair() {
   int ends[2];
@@ -52,14 +57,14 @@ void Connection::ready(uint32_t events) {
 }
 
 bool Connection::read_some() {
-  char buffer[65536];
-  const ssize_t n = ::recv(socket_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
+  const auto buffer = std::make_unique_for_overwrite<char[]>(kPiece);  // a stack may be small (ulimit -s)
+  const ssize_t n = ::recv(socket_.get(), buffer.get(), kPiece, MSG_DONTWAIT);
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return true;
   if (n <= 0) {
     close(n < 0 ? std::strerror(errno) : "");
     return false;
   }
-  decoder_.feed({buffer, static_cast<size_t>(n)});
+  decoder_.feed({buffer.get(), static_cast<size_t>(n)});
   for (;;) {
     auto frame = decoder_.next();
     if (!frame) {

@@ -44,13 +44,27 @@ def test_the_exit_code_is_the_commands(phalanx: Phalanx, words: str, code: int) 
         ("/", 126, "/"),
         ("./missing", 127, "missing"),
         ("no-such-program-here", 127, "no-such-program-here"),
+        ("./unknown", 126, "its interpreter /no/such/shell is not there"),
+        ("./windows", 126, "ends in CR LF"),
     ],
 )
 def test_a_command_that_cannot_run_says_so(phalanx: Phalanx, command: str, code: int, said: str) -> None:
     (phalanx.folder / "data").write_text("not a program\n")
+    for name, first in {"unknown": "#!/no/such/shell -x", "windows": "#!/bin/sh\r"}.items():
+        (phalanx.folder / name).write_bytes(f"{first}\ntrue\n".encode())
+        (phalanx.folder / name).chmod(0o755)
     done = phalanx.run("launch", "-N", "2", "-n", "2", "--", command)
     assert done.returncode == code
     assert said in done.stderr
+    assert done.stderr.count("chmod") <= 1
+
+
+@pytest.mark.parametrize("command", [["python", "-V"], ["/bin/sh", "-c", "python -V"]], ids=" ".join)
+def test_where_there_is_no_python_that_is_said(phalanx: Phalanx, command: list[str]) -> None:
+    done = phalanx.run("launch", "--env", "PATH=/nowhere", "--", *command)
+    assert done.returncode == 127
+    assert "python3" in done.stderr
+    assert "activate" in done.stderr
 
 
 @pytest.mark.parametrize(

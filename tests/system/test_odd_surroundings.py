@@ -34,6 +34,16 @@ def test_closed_descriptors_are_nobodys(phalanx: Phalanx, closed: str) -> None:
     assert [Job(phalanx, "one").log(f"std_log_process_{rank}.txt") for rank in (0, 1)] == [b"hi\n"] * 2
 
 
+@pytest.mark.parametrize(
+    "job", ["launch -N 2 -n 2 -- echo hi", "launch --mpi -n 2 -- echo hi", "run job.yml"]
+)
+def test_a_small_stack_is_enough(phalanx: Phalanx, job: str) -> None:
+    write_job(phalanx.folder, "echo hi", code=".")
+    done = in_bash(phalanx, f"ulimit -s 64; $P {job} && $P show -o json && $P logs --tail 1 --follow")
+    assert done.returncode == 0, done.stderr
+    assert '"state": "Completed"' in done.stdout
+
+
 @pytest.mark.parametrize("mode", ["namespace", "user_namespace", "cgroup", "plain"])
 def test_a_limit_of_file_size_leaves_a_gap_and_kills_nobody(phalanx: Phalanx, mode: str) -> None:
     if refused(phalanx, mode):

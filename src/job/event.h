@@ -6,7 +6,8 @@
 //
 //   kind              more keys
 //   submitted         name, user, host, pid, nodes, world, foreground, version
-//   queued            slots (wanted), free, ahead: [job names]    (again whenever it changes)
+//   queued            slots (wanted), free, ahead: ["name", "name of user (pid 7)"]    (again whenever it
+//                     changes)
 //   preparing
 //   starting          world
 //   node_ready        node, name, host, address, guard_pid, supervisor_pid, isolation, note

@@ -72,11 +72,6 @@ bool flag_of(const Object& data, std::string_view key) {
   return value != nullptr && value->is_bool() && value->get_bool();
 }
 
-size_t length_of(const Object& data, std::string_view key) {
-  const auto* value = data.if_contains(key);
-  return value != nullptr && value->is_array() ? value->get_array().size() : 0;
-}
-
 // The element with this number in a vector sorted by it, made if need be. Mostly element i is number i.
 template <class T>
 T* numbered(std::vector<T>& list, int T::*number, int wanted) {
@@ -107,16 +102,27 @@ void on_starting(JobView& view, const Event& event) {
   if (view.started == 0) view.started = event.time;
 }
 
+// "a, b and 3 more".
+std::string named(const boost::json::value* names) {
+  constexpr size_t kFew = 3;
+  std::string text;
+  if (names == nullptr || !names->is_array()) return text;
+  const auto& all = names->get_array();
+  for (size_t i = 0; i < all.size() && i < kFew; ++i)
+    text += (i > 0 ? ", " : "") + (all[i].is_string() ? std::string(all[i].get_string()) : "?");
+  if (all.size() > kFew) text += " and " + std::to_string(all.size() - kFew) + " more";
+  return text;
+}
+
 void on_queued(JobView& view, const Event& event) {
-  const size_t ahead = length_of(event.data, "ahead");
+  const std::string ahead = named(event.data.if_contains("ahead"));
   const int free = int_of(event.data, "free"), wanted = int_of(event.data, "slots");
-  const std::string jobs = std::to_string(ahead) + (ahead == 1 ? " earlier job" : " earlier jobs");
-  if (ahead > 0 && free >= wanted) {
-    view.waiting_for = "its turn: " + jobs + " first";
+  if (!ahead.empty() && free >= wanted) {
+    view.waiting_for = "its turn, after " + ahead;
     return;
   }
   view.waiting_for = "slots: " + std::to_string(free) + " of " + std::to_string(wanted) + " free";
-  if (ahead > 0) view.waiting_for += ", " + jobs + " first";
+  if (!ahead.empty()) view.waiting_for += ", after " + ahead;
 }
 
 void on_node_ready(JobView& view, const Event& event) {

@@ -62,7 +62,10 @@ TEST(state, says_why_it_waits) {
   const auto events = whole_life();
   view.apply(events[0]);
   view.apply(events[1]);
-  EXPECT_EQ(view.waiting_for, "slots: 0 of 4 free, 2 earlier jobs first");
+  EXPECT_EQ(view.waiting_for, "slots: 0 of 4 free, after a, b");
+  view.apply(
+      event("queued", {{"slots", 1}, {"free", 2}, {"ahead", boost::json::array{"a", "b", 3, "d", "e"}}}));
+  EXPECT_EQ(view.waiting_for, "its turn, after a, b, ? and 2 more");
   view.apply(events[2]);
   EXPECT_EQ(view.waiting_for, "");
 }

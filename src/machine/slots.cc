@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -22,8 +23,9 @@ namespace phalanx::machine {
 namespace json = boost::json;
 
 struct SlotQueue::Ticket {
-  std::string file, job;
+  std::string file, job, home;
   unsigned uid = 0;
+  int pid = 0;
   int priority = 0, holds = 0;
   long long since_ns = 0;
 };
@@ -88,6 +90,22 @@ UniqueFd open_slot(const std::string& path) {
   return fd;
 }
 
+// Of a ticket, in which another user may have written anything.
+std::string text_of(const json::object& object, const char* key) {
+  constexpr size_t kMost = 255;
+  const json::value* found = object.if_contains(key);
+  if (!found || !found->is_string()) return "?";
+  return std::string(std::string_view(found->get_string()).substr(0, kMost));
+}
+
+// "UID-PID-N"; 0 where it is not so.
+int pid_in(const std::string& ticket_name) {
+  const size_t begin = ticket_name.find('-') + 1;
+  int pid = 0;
+  std::from_chars(ticket_name.data() + begin, ticket_name.data() + ticket_name.size(), pid);
+  return pid;
+}
+
 std::string user_name(unsigned uid) {
   passwd entry{};
   passwd* found = nullptr;
@@ -128,9 +146,13 @@ Result<int> SlotQueue::watch() {
 }
 
 Status SlotQueue::write_ticket(int holds) {
-  const json::object ticket{
-      {"job", request_.job},   {"uid", ::geteuid()}, {"priority", request_.priority},
-      {"since_ns", since_ns_}, {"holds", holds},     {"wants", request_.cpus + request_.gpus}};
+  const json::object ticket{{"job", request_.job},
+                            {"home", request_.home},
+                            {"uid", ::geteuid()},
+                            {"priority", request_.priority},
+                            {"since_ns", since_ns_},
+                            {"holds", holds},
+                            {"wants", request_.cpus + request_.gpus}};
   std::string text = json::serialize(ticket);
   text.resize(std::max<size_t>(text.size(), 256), ' ');  // one length: a reader never sees a mix of two
   if (::pwrite(ticket_.get(), text.data(), text.size(), 0) < 0) return errno_error(ticket_path_);
@@ -162,8 +184,7 @@ std::vector<SlotQueue::Ticket> SlotQueue::read_tickets() const {
       const json::value* found = object.if_contains(key);
       return found && found->is_int64() ? found->get_int64() : 0;
     };
-    const json::value* job = object.if_contains("job");
-    tickets.push_back({path, job && job->is_string() ? std::string(job->get_string()) : "?", info.st_uid,
+    tickets.push_back({path, text_of(object, "job"), text_of(object, "home"), info.st_uid, pid_in(name),
                        static_cast<int>(number("priority")), static_cast<int>(number("holds")),
                        number("since_ns")});
   }
@@ -192,6 +213,12 @@ int SlotQueue::count_free(const char* kind, const std::vector<int>& ids, int mos
   return free;
 }
 
+std::string SlotQueue::described(const Ticket& ticket) const {
+  const std::string pid = " (pid " + std::to_string(ticket.pid);
+  if (ticket.uid != ::geteuid()) return ticket.job + " of " + user_name(ticket.uid) + pid + ")";
+  return ticket.home == request_.home ? ticket.job : ticket.job + pid + ", jobs in " + ticket.home + ")";
+}
+
 Result<std::optional<Slots>> SlotQueue::try_take() {
   const std::vector<Ticket> tickets = read_tickets();
   std::map<unsigned, int> held;
@@ -206,9 +233,7 @@ Result<std::optional<Slots>> SlotQueue::try_take() {
     if (ticket.file == ticket_path_) continue;
     const bool waits_before = ticket.holds == 0 && key(ticket.priority, ticket.uid, ticket.since_ns) < mine;
     if (waits_before) first = false;
-    if (waits_before || ticket.holds > 0)
-      standing_.ahead.push_back(ticket.uid == ::geteuid() ? ticket.job
-                                                          : ticket.job + " of " + user_name(ticket.uid));
+    if (waits_before || ticket.holds > 0) standing_.ahead.push_back(described(ticket));
   }
   if (!first) {  // only look: a lock tried here could make the first in the queue miss its turn
     standing_.free = count_free("cpu", request_.allowed_cpus, request_.cpus) +

@@ -25,6 +25,7 @@ namespace phalanx::machine {
 
 struct SlotRequest {
   std::string job;
+  std::string home;  // where its jobs lie: who has another cannot find this one by its name
   int priority = 0;  // higher first
   int cpus = 1;      // how many of `allowed_cpus`
   std::vector<int> allowed_cpus;
@@ -41,7 +42,9 @@ struct Slots {
 
 struct Standing {
   int wanted = 0, free = 0;
-  std::vector<std::string> ahead;  // jobs that are before us or hold what we need: "name", or "name of user"
+  // Jobs that are before us or hold what we need: "name", "name (pid 7, jobs in HOME)" of another home, or
+  // "name of user (pid 7)".
+  std::vector<std::string> ahead;
 };
 
 class SlotQueue {
@@ -67,6 +70,7 @@ class SlotQueue {
   SlotQueue(SlotRequest request, std::string folder)
       : request_(std::move(request)), folder_(std::move(folder)) {}
   Status write_ticket(int holds);
+  std::string described(const Ticket& ticket) const;
   std::vector<Ticket> read_tickets() const;
   int count_free(const char* kind, const std::vector<int>& ids, int most) const;
   std::vector<UniqueFd> lock_some(const char* kind, const std::vector<int>& ids, int count,

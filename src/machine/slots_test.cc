@@ -24,7 +24,7 @@ class SlotsTest : public testing::Test {
     (void)remove_tree(folder_);
   }
   static SlotRequest wants(const std::string& job, int cpus, int priority = 0) {
-    return {job, priority, cpus, {0, 1, 2, 3}, 0, {}};
+    return {job, "/home", priority, cpus, {0, 1, 2, 3}, 0, {}};
   }
   std::string folder_;
 };
@@ -46,6 +46,18 @@ TEST_F(SlotsTest, a_job_gets_slots_that_no_other_has) {
   EXPECT_FALSE(take(*c));
   EXPECT_EQ(c->standing().free, 0);
   EXPECT_EQ(c->standing().ahead, (std::vector<std::string>{"a", "b"}));
+}
+
+TEST_F(SlotsTest, a_holder_of_another_home_is_named_with_what_finds_it) {
+  SlotRequest elsewhere = wants("a", 4);
+  elsewhere.home = "/other";
+  auto a = SlotQueue::join(elsewhere), b = SlotQueue::join(wants("b", 1));
+  ASSERT_TRUE(a && b);
+  const auto held = take(*a);
+  ASSERT_TRUE(held);
+  EXPECT_FALSE(take(*b));
+  EXPECT_EQ(b->standing().ahead,
+            (std::vector<std::string>{"a (pid " + std::to_string(::getpid()) + ", jobs in /other)"}));
 }
 
 TEST_F(SlotsTest, slots_come_free_when_the_last_holder_goes_and_the_waiting_are_told) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from contextlib import suppress
@@ -53,6 +54,23 @@ def test_waiting_is_said(phalanx: Phalanx) -> None:
             phalanx.run("cancel", "--kill", holder.name)
             assert second.wait(HARD_TIMEOUT) == 0
             assert waiter.show()["state"] == "Completed"
+
+
+def test_who_holds_the_slots_is_named_also_in_another_home(phalanx: Phalanx) -> None:
+    with running(phalanx, "launch", *ALL, *HOLD) as (_, holder):
+        holder.happened("running")
+        elsewhere = {"PHALANX_HOME": str(phalanx.folder / "elsewhere")}
+        path = write_job(phalanx.folder, "true")
+        assert phalanx.run("run", path, "-d", "--name", "waiter", env=elsewhere).returncode == 0
+
+        def waiting() -> str:
+            shown = json.loads(phalanx.run("show", "waiter", "-o", "json", env=elsewhere).stdout)
+            return str(shown["waiting_for"])
+
+        said = eventually(waiting)
+        pid = holder.show()["coordinator"]["pid"]
+        assert f"after {holder.name} (pid {pid}, jobs in {phalanx.home})" in said
+        assert phalanx.run("cancel", "--kill", "waiter", env=elsewhere).returncode == 0
 
 
 def test_more_processes_than_cpus_run_all_the_same(phalanx: Phalanx) -> None:
@@ -169,7 +187,8 @@ def test_of_two_users_the_one_who_holds_fewer_goes_first(phalanx: Phalanx) -> No
         mine = submit(phalanx, "mine", order, count=most, env=env)
         mine.happened("queued")
         his = submit(user, "his", order, count=most, env=env)
-        assert f"{small.name} of root" in his.happened("queued")["ahead"]
+        pid = small.show()["coordinator"]["pid"]
+        assert f"{small.name} of root (pid {pid})" in his.happened("queued")["ahead"]
         holder.send_signal(signal.SIGINT)
         assert {mine.ended()["state"], his.ended()["state"]} == {"Completed"}
     assert order.read_text().split() == ["his", "mine"]

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "job/layout.h"
+
 namespace phalanx::engine::local {
 
 namespace {
@@ -53,6 +55,7 @@ int gpus_per_node(const spec::JobSpec& spec, const std::vector<plan::AllocatedNo
 machine::SlotRequest slots_for(const spec::JobSpec& spec, const plan::Plan& plan, const Machine& machine) {
   machine::SlotRequest request;
   request.job = plan.job;
+  request.home = job::home();
   request.priority = spec.priority;
   request.allowed_cpus = machine.cpus;
   request.cpus = std::min(plan.world, static_cast<int>(machine.cpus.size()));

@@ -9,6 +9,7 @@
 #include "cli/console.h"
 #include "cli/follow.h"
 #include "cli/jobs.h"
+#include "cli/log_tail.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
 #include "cli/words.h"
@@ -18,22 +19,6 @@
 namespace phalanx::cli {
 namespace {
 
-// Where the last `lines` lines of a file start.
-off_t tail_start(int fd, int lines) {
-  constexpr off_t kStep = 64 << 10;
-  std::string buffer(static_cast<size_t>(kStep), '\0');
-  const off_t size = ::lseek(fd, 0, SEEK_END);
-  int seen = 0;
-  for (off_t end = size; end > 0; end -= std::min(end, kStep)) {
-    const off_t start = end - std::min(end, kStep);
-    const ssize_t n = ::pread(fd, buffer.data(), static_cast<size_t>(end - start), start);
-    for (ssize_t i = n - 1; i >= 0; --i)
-      if (buffer[static_cast<size_t>(i)] == '\n' && start + i != size - 1 && ++seen == lines)
-        return start + i + 1;
-  }
-  return 0;
-}
-
 class Logs : public Command {
  public:
   void declare(CLI::App& app) override {
@@ -41,7 +26,9 @@ class Logs : public Command {
     add_count(app, "--rank", rank_, 0, "This process's lines only, without prefixes");
     app.add_flag("-f,--follow", follow_,
                  "Go on until the job has ended; Ctrl-C stops the watching, not the job");
-    tail_option_ = add_count(app, "--tail", tail_, 0, "The last lines of each process only");
+    tail_option_ =
+        add_count(app, "--tail", tail_, 0,
+                  "The last lines of each process only (with --follow: of those there are so far)");
     app.add_flag("--no-prefix", no_prefix_, "Without [node/rank] before each line");
   }
 
@@ -54,7 +41,6 @@ class Logs : public Command {
       return fail(view->name + " has no rank " + std::to_string(rank_) + ": its ranks are 0 to " +
                       std::to_string(std::max(view->world, 1) - 1),
                   kFailed);
-    if (follow_ && tail_option_->count() > 0) return fail("logs: --tail and --follow exclude each other", 2);
     return follow_ ? follow_job(*found) : print(*found, *view);
   }
 
@@ -66,6 +52,7 @@ class Logs : public Command {
     options.only_rank = rank_;
     options.prefix = !no_prefix_;
     options.interrupt_cancels = false;
+    if (tail_option_->count() > 0) options.last_lines = tail_;
     const auto followed = follow(job.folder, {}, options);
     if (!followed) return fail(followed.error(), kFailed);
     const job::JobView& view = followed->view;
@@ -100,9 +87,7 @@ class Logs : public Command {
   bool print_log(const std::string& path, int rank, Console& console) const {
     const auto fd = open_file(path, O_RDONLY);
     if (!fd) return false;
-    off_t offset = tail_option_->count() == 0 ? 0
-                   : tail_ == 0               ? ::lseek(fd->get(), 0, SEEK_END)
-                                              : tail_start(fd->get(), tail_);
+    off_t offset = tail_option_->count() == 0 ? 0 : tail_start(fd->get(), tail_);
     std::string buffer(256 << 10, '\0');
     const auto now = std::chrono::steady_clock::now();
     for (ssize_t n; (n = ::pread(fd->get(), buffer.data(), buffer.size(), offset)) > 0; offset += n) {

@@ -30,7 +30,8 @@ constexpr CommandInfo kCommands[] = {
      "Without NAME: the latest job. The beginning of a name is enough where it is the only one.",
      "phalanx show\nphalanx show neat_gas -o json", Exit::usage, make_show},
     {"logs", "Look", "[NAME] [options]", "Print what a job's processes printed",
-     "Without NAME: the latest job.",
+     "Without NAME: the latest job. Prints rank by rank, all of rank 0 first; with --follow lines of all "
+     "ranks as they come.",
      "phalanx logs\nphalanx logs neat_gas --rank 3 --tail 50\nphalanx logs neat_gas --follow", Exit::usage,
      make_logs},
     {"cancel", "Act", "NAME... [options]", "Stop jobs",

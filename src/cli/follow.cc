@@ -157,7 +157,8 @@ void Follower::start_logs() {
     while (tails_.any_touched())
       tails_.read([&](int rank, std::string_view bytes) { console_.add(rank, bytes, Loop::now()); });
   }
-  tails_.start(layout_, result_.view.world, attempt, options_.only_rank);
+  tails_.start(layout_, result_.view.world, attempt, options_.only_rank,
+               tails_started_ ? -1 : options_.last_lines);
   tails_.touch_all();
   console_.set_ranks(result_.view.world);
   tails_started_ = true;
@@ -245,7 +246,7 @@ void Follower::watch_folders() {
 }
 
 void Follower::on_inotify() {
-  alignas(inotify_event) char buffer[16384];
+  alignas(inotify_event) char buffer[4096];
   bool events = false;
   for (ssize_t n; (n = ::read(inotify_.get(), buffer, sizeof buffer)) > 0;) {
     for (char* at = buffer; at < buffer + n;) {

@@ -21,6 +21,7 @@ struct FollowOptions {
   int output_fd = STDOUT_FILENO;  // where they go
   bool words = true;              // the status line, or in a pipe a line for each change of state
   int only_rank = -1;             // this rank's lines alone, without prefixes
+  int last_lines = -1;            // of each rank, of what is there already: so many; -1: all
   bool prefix = true;
   bool interrupt_cancels =
       true;  // SIGINT cancels the job, the second one kills it; else it only ends the watching

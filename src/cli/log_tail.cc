@@ -16,7 +16,23 @@ constexpr int kMostOpen = 128;  // of the 1024 descriptors a process commonly ha
 
 }  // namespace
 
-void LogTails::start(const job::Layout& layout, int world, int attempt, int only) {
+off_t tail_start(int fd, int lines) {
+  constexpr off_t kStep = 64 << 10;
+  std::string buffer(static_cast<size_t>(kStep), '\0');
+  const off_t size = ::lseek(fd, 0, SEEK_END);
+  if (lines == 0) return size;
+  int seen = 0;
+  for (off_t end = size; end > 0; end -= std::min(end, kStep)) {
+    const off_t start = end - std::min(end, kStep);
+    const ssize_t n = ::pread(fd, buffer.data(), static_cast<size_t>(end - start), start);
+    for (ssize_t i = n - 1; i >= 0; --i)
+      if (buffer[static_cast<size_t>(i)] == '\n' && start + i != size - 1 && ++seen == lines)
+        return start + i + 1;
+  }
+  return 0;
+}
+
+void LogTails::start(const job::Layout& layout, int world, int attempt, int only, int last) {
   layout_ = layout;
   world_ = std::clamp(world, 1, 1 << 20);
   attempt_ = attempt;
@@ -25,6 +41,9 @@ void LogTails::start(const job::Layout& layout, int world, int attempt, int only
   touched_.clear();
   open_ = 0;
   if (buffer_.empty()) buffer_.resize(kPiece);
+  for (int rank = std::max(only, 0); last >= 0 && rank < (only >= 0 ? only + 1 : world_); ++rank)
+    if (const auto file = open_file(layout_.rank_log(rank, world_, attempt_), O_RDONLY))
+      tails_.at(static_cast<size_t>(rank)).offset = static_cast<uint64_t>(tail_start(file->get(), last));
 }
 
 void LogTails::touch(int rank) {

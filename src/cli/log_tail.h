@@ -1,6 +1,8 @@
 // log_tail.h - new bytes of many rank logs, each from where it was left. Few descriptors, however many ranks.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -11,10 +13,14 @@
 
 namespace phalanx::cli {
 
+// Where the last `lines` lines of a file start.
+off_t tail_start(int fd, int lines);
+
 class LogTails {
  public:
-  // Logs of one attempt. `only` >= 0: that rank's alone.
-  void start(const job::Layout& layout, int world, int attempt, int only);
+  // Logs of one attempt. `only` >= 0: that rank's alone. `last` >= 0: of what is there already so many lines
+  // of each.
+  void start(const job::Layout& layout, int world, int attempt, int only, int last = -1);
 
   void touch(int rank);                         // its file may have grown
   void touch_file(std::string_view file_name);  // the same, by "std_log_process_3.txt"

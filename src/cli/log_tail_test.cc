@@ -52,6 +52,20 @@ TEST(log_tails, read_what_is_new_and_only_where_told) {
   EXPECT_EQ(logs.read_all(), (Seen{{3, "not read before"}, {11, "c"}}));
 }
 
+TEST(log_tails, begin_with_the_last_lines) {
+  Logs logs;
+  logs.append(0, "a\nb\nc\n"), logs.append(1, "one"), logs.append(2, "");
+  logs.tails.start(logs.layout, logs.world, 0, -1, 2);
+  logs.tails.touch_all();
+  EXPECT_EQ(logs.read_all(), (Seen{{0, "b\nc\n"}, {1, "one"}}));
+  logs.append(0, "d\n"), logs.append(3, "new 1\nnew 2\nnew 3\n");
+  logs.tails.touch_all();
+  EXPECT_EQ(logs.read_all(), (Seen{{0, "d\n"}, {3, "new 1\nnew 2\nnew 3\n"}}));
+  logs.tails.start(logs.layout, logs.world, 0, 0, 0);
+  logs.tails.touch_all();
+  EXPECT_EQ(logs.read_all(), (Seen{}));
+}
+
 TEST(log_tails, names_that_are_no_log_are_ignored) {
   Logs logs;
   logs.tails.start(logs.layout, logs.world, 0, -1);

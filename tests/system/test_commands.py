@@ -56,6 +56,21 @@ def test_the_end_of_watching_is_not_the_end_of_the_job(phalanx: Phalanx) -> None
     assert job.ended()["state"] == "Completed"
 
 
+def test_watching_can_begin_with_the_last_lines(phalanx: Phalanx) -> None:
+    go = phalanx.folder / "go"
+    job = detached(phalanx, f"seq 100; {wait_for(go)}; echo last")
+    job.happened("running")
+    eventually(lambda: job.log().endswith(b"100\n"))
+    watcher = phalanx.start("logs", job.name, "--follow", "--tail", "2", "--no-prefix")
+    assert watcher.stdout
+    lines = [watcher.stdout.readline()]
+    while "100" not in lines[-1]:
+        lines.append(watcher.stdout.readline())
+    assert [line for line in lines if line.strip().isdigit()] == ["99\n", "100\n"]
+    go.touch()
+    assert "last" in output_of(watcher)
+
+
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_the_watching_of_run_and_is_told(phalanx: Phalanx, ending: signal.Signals) -> None:
     go = phalanx.folder / "go"

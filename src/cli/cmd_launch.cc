@@ -49,6 +49,7 @@ class Launch : public Command {
     name_.declare(app);
     app.add_flag("--oversubscribe", oversubscribe_, "Start now, even where the machine has no room left");
     add_count(app, "--rank", options_.only_rank, 0, "Show this process's lines only, without prefixes");
+    color_.declare(app);
     app.add_flag("-q,--quiet", options_.quiet, "Print nothing of our own but why it failed");
     app.add_flag("-d,--detach", options_.detach, "Start it, print its name, and do not wait");
     app.add_flag("--dry-run", options_.dry_run,
@@ -66,6 +67,7 @@ class Launch : public Command {
     submission.environment = own_environment();
     submission.foreground = !options_.detach;
     options_.terminate_cancels = true;
+    options_.colour = color_.chosen();
     return run_session(std::move(submission), options_);
   }
 
@@ -108,6 +110,7 @@ class Launch : public Command {
   std::vector<std::string> variables_;
   bool oversubscribe_ = false, mpi_ = false;
   SessionOptions options_;
+  ColorOption color_;
 };
 
 }  // namespace

@@ -30,6 +30,7 @@ class Logs : public Command {
         add_count(app, "--tail", tail_, 0,
                   "The last lines of each process only (with --follow: of those there are so far)");
     app.add_flag("--no-prefix", no_prefix_, "Without [node/rank] before each line");
+    color_.declare(app);
   }
 
   int run() override {
@@ -51,6 +52,7 @@ class Logs : public Command {
     FollowOptions options;
     options.only_rank = rank_;
     options.prefix = !no_prefix_;
+    options.colour = color_.chosen();
     options.interrupt_cancels = false;
     if (tail_option_->count() > 0) options.last_lines = tail_;
     const auto followed = follow(job.folder, {}, options);
@@ -69,7 +71,7 @@ class Logs : public Command {
     options.prefix = !no_prefix_ && rank_ < 0;
     options.alone = rank_ >= 0;
     const Terminal terminal = Terminal::of(1);
-    options.colour = terminal.colour;
+    options.colour = color_.chosen().value_or(terminal.colour);
     options.harmless = terminal.is_terminal;
     options.window = std::chrono::milliseconds(0);
     Console console(options);
@@ -100,6 +102,7 @@ class Logs : public Command {
   std::string name_;
   int rank_ = -1, tail_ = 0;
   bool follow_ = false, no_prefix_ = false;
+  ColorOption color_;
   const CLI::Option* tail_option_ = nullptr;
 };
 

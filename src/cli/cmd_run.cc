@@ -27,6 +27,7 @@ class Run : public Command {
         app.add_option("--priority", priority_, "Higher runs first, -1000 to 1000")->type_name("NUMBER");
     app.add_flag("--oversubscribe", oversubscribe_, "Start now, even where the machine has no room left");
     add_count(app, "--rank", options_.only_rank, 0, "Show this process's lines only, without prefixes");
+    color_.declare(app);
     app.add_flag("-q,--quiet", options_.quiet, "Print nothing of our own but why it failed");
     app.add_flag("--dry-run", options_.dry_run,
                  "Show what would run where, with which variables, and start nothing");
@@ -53,6 +54,7 @@ class Run : public Command {
     submission.job_text = outcome.parsed->text;
     submission.environment = own_environment();
     options_.output = output_.name;
+    options_.colour = color_.chosen();
     return run_session(std::move(submission), options_);
   }
 
@@ -87,6 +89,7 @@ class Run : public Command {
   bool oversubscribe_ = false;
   const CLI::Option* priority_option_ = nullptr;
   SessionOptions options_;
+  ColorOption color_;
   OutputOption output_;
 };
 

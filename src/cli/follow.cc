@@ -91,7 +91,7 @@ Console::Options console_options(const Terminal& terminal, const FollowOptions& 
   Console::Options console;
   console.terminal = terminal.live;
   console.harmless = terminal.is_terminal;
-  console.colour = terminal.colour;
+  console.colour = options.colour.value_or(terminal.colour);
   console.prefix = options.prefix && options.only_rank < 0;
   console.alone = options.only_rank >= 0;
   console.width = terminal.width;

@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct FollowOptions {
   int only_rank = -1;             // this rank's lines alone, without prefixes
   int last_lines = -1;            // of each rank, of what is there already: so many; -1: all
   bool prefix = true;
+  std::optional<bool> colour;  // of the prefixes; nothing: as suits a terminal
   bool interrupt_cancels =
       true;  // SIGINT cancels the job, the second one kills it; else it only ends the watching
   bool terminate_cancels = false;  // SIGTERM cancels the job

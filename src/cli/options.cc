@@ -25,6 +25,15 @@ Status NameOption::check() const {
   return Error{Code::invalid, "--name '" + spec::shown(name) + "' " + wrong};
 }
 
+void ColorOption::declare(CLI::App& app) {
+  app.add_option("--color", when, "Colour of the prefixes: auto is on a terminal, without NO_COLOR")
+      ->type_name("auto|always|never")
+      ->check([](const std::string& text) {
+        const bool known = text == "auto" || text == "always" || text == "never";
+        return known ? "" : text + " is none of auto, always, never";
+      });
+}
+
 std::string at_least(const std::string& text, long least) {
   long number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,16 @@ struct NameOption {
 
  private:
   const CLI::Option* option_ = nullptr;
+};
+
+// --color: of the prefixes of lines.
+struct ColorOption {
+  std::string when = "auto";
+  void declare(CLI::App& app);
+  // Nothing: what suits the place.
+  std::optional<bool> chosen() const {
+    return when == "auto" ? std::nullopt : std::optional(when == "always");
+  }
 };
 
 std::string at_least(const std::string& text,

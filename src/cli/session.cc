@@ -117,6 +117,7 @@ int run_session(engine::Submission submission, const SessionOptions& options) {
   follow_options.output = !is_null_device(follow_options.output_fd);      // where nobody would read it
   follow_options.words = !options.quiet;
   follow_options.only_rank = options.only_rank;
+  follow_options.colour = options.colour;
   follow_options.terminate_cancels = options.terminate_cancels;
   const auto followed = follow(handle->folder, std::move(handle->control), follow_options);
   if (!followed && foreground) return fail(followed.error().reason + "; the job is stopped", kRefused);

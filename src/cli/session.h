@@ -1,6 +1,7 @@
 // session.h - what `run` and `launch` share: a job is submitted, followed to its end, and its end is told.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "cli/output.h"
@@ -11,6 +12,7 @@ namespace phalanx::cli {
 struct SessionOptions {
   bool dry_run = false, detach = false, quiet = false;
   int only_rank = -1;
+  std::optional<bool> colour;      // of prefixes; nothing: as suits a terminal
   bool terminate_cancels = false;  // SIGTERM ends the job: it is ours alone
   std::string output;              // a format of output.h, or empty
 };

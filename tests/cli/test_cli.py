@@ -363,6 +363,14 @@ def test_the_same_line_is_shown_once(run: Any) -> None:
     assert run("launch", "-q", "-n", "2", "--rank", "1", "sh", "-c", "echo $RANK").stdout == "1\n"
 
 
+def test_colours_are_the_users_choice(run: Any) -> None:
+    words = ["--name", "coloured", "-n", "2", "sh", "-c", "echo $RANK"]
+    assert "\x1b" not in run("launch", *words).stdout
+    for command in (["launch", "--color=always", *words[2:]], ["logs", "coloured", "--color=always"]):
+        assert "\x1b[36m[0/0]\x1b[0m 0\n" in run(*command).stdout
+    assert "none of auto, always, never" in run("logs", "--color", "red").stderr
+
+
 def test_ctrl_c_stops_and_again_kills(phalanx: Any) -> None:
     running = phalanx.start(
         "launch", "-n", "2", "sh", "-c", "trap '' TERM INT; echo up; while :; do sleep 1; done"

@@ -195,6 +195,10 @@ class Hosts:
             for address in (self.net.address(int(there[1:])), self.net.address6(int(there[1:]))):
                 self.machines[here].call("ip", "neigh", "del", address, "dev", "eth0")
 
+    def delay(self, name: str, seconds: float) -> None:
+        """What is sent to it and by it takes so much longer, each way; 0 makes it as fast as before."""
+        self.net.plug_in(self.machines[name], int(name[1:]), name not in self.without_v4, seconds)
+
     def require_password(self, name: str) -> None:
         """From now on its sshd takes no key, only a password, which nobody has."""
         self._write_server(name, key="no", password="yes")

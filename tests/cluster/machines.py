@@ -15,6 +15,7 @@ import random
 import shlex
 import signal
 import subprocess
+import sys
 import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -194,6 +195,7 @@ class Network:
     link: str = field(init=False)  # this machine's end of the cable
     prefix: str = field(default="", init=False)
     prefix6: str = field(default="", init=False)
+    slow: dict[str, subprocess.Popen[str]] = field(default_factory=dict, init=False)  # cables by machine
 
     SELF = 254  # this machine's number
 
@@ -217,17 +219,26 @@ class Network:
         add_addresses([], self.link, self.address(self.SELF), self.address6(self.SELF))
 
     def stop(self) -> None:
+        for name in list(self.slow):
+            self._end_slow(name)
         if self.switch.pid:
             subprocess.run(["ip", "link", "del", self.link], check=False, capture_output=True)
         self.switch.kill()
 
-    def plug_in(self, machine: Machine, number: int, v4: bool = True, v6: bool = True) -> None:
-        """A cable from the switch to `machine`, which gets `address(number)` and `address6(number)`."""
-        # That of a killed machine goes with its network namespace, but in the kernel's own time.
+    def plug_in(self, machine: Machine, number: int, v4: bool = True, delay: float = 0) -> None:
+        """A cable from the switch to `machine`, which gets `address(number)` and `address6(number)`.
+
+        It takes the place of an earlier one. With a delay each frame takes that many seconds, each way.
+        """
+        self._end_slow(machine.name)
+        # The cable of a killed machine goes with its network namespace, but in the kernel's own time.
         subprocess.run(self._inside("link", "del", f"to-{machine.name}"), check=False, capture_output=True)
-        self._cable(machine.name, "eth0", machine.pid, number)
+        if delay:
+            self._slow_cable(machine, number, delay)
+        else:
+            self._cable(machine.name, "eth0", machine.pid, number)
         where = ["nsenter", "-t", str(machine.pid), "-n"]
-        add_addresses(where, "eth0", self.address(number) if v4 else "", self.address6(number) if v6 else "")
+        add_addresses(where, "eth0", self.address(number) if v4 else "", self.address6(number))
 
     def cut(self, machine: Machine) -> None:
         """Packets to and from it are lost, silently for those who sent them."""
@@ -238,16 +249,45 @@ class Network:
 
     def _cable(self, name: str, far: str, pid: int, number: int) -> None:
         near = f"to-{name}"
-        # The same hardware address at each boot, as real ones have: others remember it.
-        peer = ["peer", "name", far, "address", f"02:00:00:00:01:{number:02x}", "netns", str(pid)]
+        peer = ["peer", "name", far, "address", hardware_address(number), "netns", str(pid)]
         self._ip("link", "add", near, "type", "veth", *peer)
         self._ip("link", "set", near, "master", "bridge", "up")
+
+    def _slow_cable(self, machine: Machine, number: int, delay: float) -> None:
+        near, program = f"to-{machine.name}", str(Path(__file__).with_name("slow_cable.py"))
+        namespace = os.open(f"/proc/{machine.pid}/ns/net", os.O_RDONLY)
+        end = ["eth0", hardware_address(number), str(namespace)]
+        cable = self.slow[machine.name] = subprocess.Popen(
+            self.switch.inside(sys.executable, program, str(delay), near, *end),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+            pass_fds=[namespace],
+            start_new_session=True,
+        )
+        os.close(namespace)
+        assert cable.stdout and cable.stdout.readline() == "ready\n", f"no cable to {machine.name}"
+        self._ip("link", "set", near, "master", "bridge", "up")
+
+    def _end_slow(self, name: str) -> None:
+        """nsenter's child holds the links of a slow cable, and the network namespace of its machine."""
+        if cable := self.slow.pop(name, None):
+            for child in Path(f"/proc/{cable.pid}/task/{cable.pid}/children").read_text().split():
+                os.kill(int(child), signal.SIGKILL)
+            cable.wait()
+            assert cable.stdout
+            cable.stdout.close()
 
     def _ip(self, *words: str) -> None:
         call(*self._inside(*words))
 
     def _inside(self, *words: str) -> list[str]:
         return ["nsenter", "-t", str(self.switch.pid), "-n", "ip", *words]
+
+
+def hardware_address(number: int) -> str:
+    """The same at each boot, as real ones are: others remember it."""
+    return f"02:00:00:00:01:{number:02x}"
 
 
 def add_addresses(where: list[str], link: str, v4: str, v6: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from pathlib import Path
 
 from conftest import eventually
@@ -82,6 +83,19 @@ def test_two_hosts_can_lose_each_other_alone(hosts: Hosts) -> None:
     assert h3.reaches(hosts.address("h2"))
     hosts.mend_between("h1", "h2")
     eventually(lambda: h1.reaches(hosts.address("h2")))
+
+
+def test_a_link_can_be_slow(hosts: Hosts) -> None:
+    hosts.delay("h2", 0.1)
+    start = time.monotonic()
+    assert hosts.machines["h1"].reaches(hosts.address("h2"))
+    assert time.monotonic() - start >= 0.2
+    text = "x" * 100_000
+    assert say(hosts, "h2", f"echo {text}") == text
+    hosts.cut_link("h2")
+    assert not hosts.machines["h1"].reaches(hosts.address("h2"))
+    hosts.delay("h2", 0)
+    eventually(lambda: hosts.machines["h1"].reaches(hosts.address("h2")))
 
 
 def test_a_killed_host_loses_its_processes_and_boots_again(hosts: Hosts) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from conftest import eventually
@@ -169,9 +171,10 @@ def test_nothing_is_left_after_the_end(tmp_path: Path) -> None:
         keepers = [machine.keeper for machine in (*hosts.machines.values(), hosts.net.switch)]
         inside = [namespace(machine.pid) for machine in hosts.machines.values()]
         link = Path("/sys/class/net", hosts.net.link)
+        assert all(map(living, inside))
         assert link.exists()
     assert all(keeper and keeper.returncode is not None for keeper in keepers)
-    assert not {namespace(int(entry.name)) for entry in Path("/proc").glob("[0-9]*")} & set(inside)
+    assert not any(map(living, inside))
     assert not link.exists()
 
 
@@ -191,15 +194,31 @@ def test_nothing_is_left_when_the_owner_is_killed(tmp_path: Path) -> None:
     assert owner.stdout and owner.stdin
     link, pid = owner.stdout.readline().split()
     inside = namespace(int(pid))
+    assert living(inside)
     owner.kill()
     owner.communicate()
+    eventually(lambda: not living(inside))
     eventually(lambda: not Path("/sys/class/net", link).exists())
-    eventually(lambda: inside not in {namespace(int(entry.name)) for entry in Path("/proc").glob("[0-9]*")})
 
 
-def namespace(pid: int) -> str:
-    """The PID namespace of a process; empty when that has ended."""
-    try:
-        return str(Path(f"/proc/{pid}/ns/pid").readlink())
-    except OSError:
-        return ""
+def namespace(pid: int) -> Held:
+    """The PID namespace of a process, held so that no other gets its number."""
+    return Held(f"/proc/{pid}/ns/pid")
+
+
+def living(inside: Held) -> list[int]:
+    """The processes of a PID namespace."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended
+            if (entry / "ns" / "pid").stat().st_ino == inside.number:
+                found.append(int(entry.name))
+    return found
+
+
+class Held:
+    """An open file, and its number."""
+
+    def __init__(self, path: str) -> None:
+        self.file = open(path, "rb")  # noqa: SIM115 - to be held open is its purpose
+        self.number = os.fstat(self.file.fileno()).st_ino

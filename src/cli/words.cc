@@ -166,6 +166,7 @@ std::string verdict_block(const job::JobView& view, const std::string& folder) {
   const job::Verdict& verdict = view.verdict ? *view.verdict : none;
   std::string text = summary(view, "");
   if (!verdict.text.empty()) text += "\n  " + verdict.text;
+  if (!verdict.reason.empty()) text += "\n  " + verdict.reason;
   if (verdict.tie) text += "\n  (another rank failed within the same moment: either may be the first)";
   if (!verdict.host.empty() && verdict.text.find(verdict.host) == std::string::npos)
     text += "\n  host: " + verdict.host;

@@ -23,7 +23,9 @@ job::Verdict FirstFailure::verdict() const {
   job::Verdict verdict;
   verdict.text = describe(*first);
   std::vector<std::string> said = first->last_lines;
-  if (!first->text.empty()) said.push_back(first->text);
+  for (const std::string& more : {first->text, first->reason})
+    if (!more.empty()) said.push_back(more);
+  verdict.reason = first->reason;
   verdict.hint =
       first->hint.empty() ? job::hint_for(first->code, first->signal, first->oom, said) : first->hint;
   verdict.exit_code = first->text.empty() ? job::shell_code(first->code, first->signal) : first->exit_code;

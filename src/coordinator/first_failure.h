@@ -19,7 +19,8 @@ struct Failure {
   std::vector<std::string> last_lines;
   std::string text;  // of a failure that is no exit: replaces the description
   std::string hint;
-  int exit_code = 0;  // of such a failure
+  int exit_code = 0;   // of such a failure
+  std::string reason;  // what the rank itself wrote of it
 };
 
 class FirstFailure {

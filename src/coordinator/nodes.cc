@@ -173,7 +173,7 @@ void Coordinator::on_exited(size_t index, const wire::Exited& exited) {
     const bool failed = exit.signal || exit.code.value_or(0) != 0;
     if (failed && !exit.stopped)
       fail({rank, static_cast<int>(index), job_.allocation.nodes[index].host, exit.code, exit.signal,
-            exit.oom, exit.at, 0, exit.tail, "", "", 0});
+            exit.oom, exit.at, 0, exit.tail, "", "", 0, exit.reason});
   }
   check_fences();
   const bool some_run =

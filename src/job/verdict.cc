@@ -145,6 +145,7 @@ std::optional<int> number_of(const boost::json::object& object, std::string_view
 boost::json::object to_json(const Verdict& verdict) {
   boost::json::object object{
       {"text", verdict.text}, {"hint", verdict.hint}, {"exit_code", verdict.exit_code}};
+  if (!verdict.reason.empty()) object["reason"] = verdict.reason;
   if (verdict.rank >= 0) object["rank"] = verdict.rank;
   if (verdict.node >= 0) object["node"] = verdict.node;
   if (!verdict.host.empty()) object["host"] = verdict.host;
@@ -160,6 +161,7 @@ boost::json::object to_json(const Verdict& verdict) {
 Verdict verdict_from_json(const boost::json::object& object) {
   Verdict verdict;
   verdict.text = text_of(object, "text");
+  verdict.reason = text_of(object, "reason");
   verdict.hint = text_of(object, "hint");
   verdict.host = text_of(object, "host");
   verdict.exit_code = number_of(object, "exit_code").value_or(0);

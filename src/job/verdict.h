@@ -10,6 +10,7 @@ namespace phalanx::job {
 
 struct Verdict {
   std::string text;          // one line: "rank 3 (node 1, host) was killed by signal 9 (SIGKILL)"
+  std::string reason;        // what the rank itself wrote of it: "ValueError: boom"; may be empty
   std::string hint;          // what to look at or do next; may be empty
   int exit_code = 0;         // of the job
   int rank = -1, node = -1;  // the first failing one, -1 when none

@@ -10,7 +10,8 @@ namespace {
 bool says(const std::string& hint, const char* word) { return hint.find(word) != std::string::npos; }
 
 TEST(verdict, comes_back_from_json) {
-  Verdict verdict{"rank 3 failed", "look", 137, 3, 1, "host", std::nullopt, 9, true, {"a", "b"}};
+  Verdict verdict{"rank 3 failed", "ValueError: x", "look", 137,  3,         1,
+                  "host",          std::nullopt,    9,      true, {"a", "b"}};
   const Verdict back = verdict_from_json(to_json(verdict));
   EXPECT_EQ(to_json(back), to_json(verdict));
   EXPECT_EQ(back.signal, 9);
@@ -44,6 +45,22 @@ TEST(hint, names_the_likely_cause) {
   EXPECT_TRUE(says(hint_for(1, {}, false, {"OSError: [Errno 28] No space left on device"}), "df -h"));
   EXPECT_TRUE(says(hint_for({}, SIGABRT, false, {"NCCL WARN unhandled system error"}), "NCCL_DEBUG"));
   EXPECT_TRUE(says(hint_for({}, SIGSEGV, false, {"hello"}), "PYTHONFAULTHANDLER"));
+}
+
+TEST(hint, of_what_could_not_be_executed) {
+  for (const char* line :
+       {"sh: 1: python: not found", "bash: line 1: python: command not found",
+        "python: not found along PATH (/bin)", "/usr/bin/env: 'python': No such file or directory"})
+    EXPECT_TRUE(says(hint_for(127, {}, false, {line}), "python3")) << line;
+  for (const char* line : {"bash: ./x.sh: /bin/sh^M: bad interpreter: No such file or directory",
+                           "/usr/bin/env: 'sh\\r': No such file or directory"})
+    EXPECT_TRUE(says(hint_for(127, {}, false, {line}), "sed -i")) << line;
+  EXPECT_TRUE(
+      says(hint_for(126, {}, false,
+                    {"x.sh: its first line ends in CR LF, so its interpreter \"sh\\r\" is not there"}),
+           "sed -i"));
+  EXPECT_TRUE(says(hint_for(126, {}, false, {"x.sh: its interpreter /no/sh is not there"}),
+                   "interpreter that is there"));
 }
 
 TEST(hint, the_log_says_more_than_the_signal) {

@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "job/exit.h"
+#include "job/torch_error.h"
 #include "node/guard_link.h"
 #include "node/supervisor.h"
 #include "process/spawn.h"
@@ -26,6 +27,11 @@ double wall_clock() {
 }
 
 bool failed(const process::Ended& ended) { return ended.signal || ended.code.value_or(0) != 0; }
+
+constexpr const char* kErrorFile = "TORCHELASTIC_ERROR_FILE";
+
+// Beside the rank's log, so in a folder that is there and is the rank's user's.
+std::string error_file_of(const std::string& log) { return log.substr(0, log.rfind(".txt")) + ".error.json"; }
 
 // The first is what is told.
 void not_started(wire::Started& started, int local_rank, std::string why, int exit_code) {
@@ -156,6 +162,7 @@ wire::Started Supervisor::start_ranks(const wire::Start& message) {
                 spawn.error().code == Code::not_found ? kNotFound : kCannotRun);
     return started;
   }
+  const bool torch = plan_->start == plan::Start::pytorch_process;
   ranks_.reserve(static_cast<size_t>(part.ranks()));
   process::Spawner spawner;
   for (int local_rank = 0; local_rank < part.ranks() && started.error.empty(); ++local_rank) {
@@ -166,6 +173,10 @@ wire::Started Supervisor::start_ranks(const wire::Start& message) {
     }
     ranks_.emplace_back().log = std::move(*log);
     NodeEnvironment::Block block = environment.for_rank(local_rank);
+    if (torch && !environment.find(kErrorFile)) {
+      ranks_.back().error_file = error_file_of(message.logs.at(static_cast<size_t>(local_rank)));
+      block.add({std::string(kErrorFile) + "=" + ranks_.back().error_file});
+    }
     process::Spawn rank = *spawn;
     UniqueFd extra;
     if (mpi_) {
@@ -242,8 +253,8 @@ std::optional<wire::Exit> Supervisor::exit_of(const process::Ended& ended) {
   const int local_rank = found->second;
   local_rank_of_.erase(found);
   Rank& rank = ranks_[static_cast<size_t>(local_rank)];
-  wire::Exit exit{local_rank, ended.code,       ended.signal, rank.stopped,
-                  false,      ended.max_rss_kb, wall_clock(), {}};
+  wire::Exit exit{local_rank, ended.code, ended.signal, rank.stopped, false, ended.max_rss_kb, wall_clock(),
+                  {},         ""};
   rank.log.drain_all();
   if (rank.log.ended()) rank.watch.cancel();
   report_gap(local_rank);
@@ -251,6 +262,7 @@ std::optional<wire::Exit> Supervisor::exit_of(const process::Ended& ended) {
     if (const std::string complaint = mpi_->complaint_about(local_rank); !complaint.empty())
       abort(local_rank, 1, complaint);
   if (failed(ended)) exit.tail = rank.log.last_lines();
+  if (failed(ended) && !rank.error_file.empty()) exit.reason = job::read_torch_error(rank.error_file);
   if (ended.signal == SIGKILL && !rank.stopped && oom_kills_ >= 0)
     exit.oom = oom_kills_of_machine() > oom_kills_;
   return exit;

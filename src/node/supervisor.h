@@ -49,6 +49,7 @@ class Supervisor {
     pid_t pid = -1;        // -1: could not be started
     bool stopped = false;  // told to
     RankLog log;
+    std::string error_file;  // where PyTorch's @record says why it fails; "": not told to
     Loop::Watch watch;
   };
 

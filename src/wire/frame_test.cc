@@ -60,8 +60,8 @@ TEST(Frame, rubbish_other_versions_and_giants_are_errors) {
 
 TEST(Messages, come_out_as_they_went_in) {
   Exited exited;
-  exited.exits.push_back({1, 3, std::nullopt, false, true, 4096, 1.5, {"last", "lines"}});
-  exited.exits.push_back({2, std::nullopt, 9, true, false, 0, 2.5, {}});
+  exited.exits.push_back({1, 3, std::nullopt, false, true, 4096, 1.5, {"last", "lines"}, "ValueError: x"});
+  exited.exits.push_back({2, std::nullopt, 9, true, false, 0, 2.5, {}, ""});
   const auto object = parse(boost::json::serialize(to_json(exited)));
   ASSERT_TRUE(object);
   const auto again = read<Exited>(*object);
@@ -71,11 +71,12 @@ TEST(Messages, come_out_as_they_went_in) {
   EXPECT_EQ(again->exits[1].signal, 9);
   EXPECT_TRUE(again->exits[1].stopped);
   EXPECT_EQ(again->exits[0].tail, (std::vector<std::string>{"last", "lines"}));
+  EXPECT_EQ(again->exits[0].reason, "ValueError: x");
 }
 
 TEST(Messages, any_bytes_pass_in_a_rank_s_last_lines) {
   Exited exited;
-  exited.exits.push_back({0, 1, std::nullopt, false, false, 0, 0, {std::string("\xff\xfe\x00\x01", 4)}});
+  exited.exits.push_back({0, 1, std::nullopt, false, false, 0, 0, {std::string("\xff\xfe\x00\x01", 4)}, ""});
   const auto object = parse(boost::json::serialize(to_json(exited)));
   ASSERT_TRUE(object) << object.error().reason;
   EXPECT_EQ(read<Exited>(*object)->exits[0].tail, exited.exits[0].tail);

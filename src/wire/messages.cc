@@ -31,14 +31,16 @@ json::object to_json(const Exit& exit) {
           {"oom", exit.oom},
           {"max_rss_kb", exit.max_rss_kb},
           {"at", exit.at},
-          {"tail", json::value_from(exit.tail)}};
+          {"tail", json::value_from(exit.tail)},
+          {"reason", exit.reason}};
 }
 
 Exit exit_from(const json::object& object) {
   return {get<int>(object, "local_rank"),    optional_number(object, "code"),
           optional_number(object, "signal"), get<bool>(object, "stopped"),
           get<bool>(object, "oom"),          get<long>(object, "max_rss_kb"),
-          get<double>(object, "at"),         get<std::vector<std::string>>(object, "tail")};
+          get<double>(object, "at"),         get<std::vector<std::string>>(object, "tail"),
+          get<std::string>(object, "reason")};
 }
 
 template <class Message>

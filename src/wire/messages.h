@@ -61,6 +61,7 @@ struct Exit {
   long max_rss_kb = 0;
   double at = 0;                  // seconds since the epoch, by the node's clock
   std::vector<std::string> tail;  // last lines of its log, when it failed
+  std::string reason;             // what it wrote of its failure where it was told to, in one line
 };
 struct Exited {
   std::vector<Exit> exits;

@@ -52,6 +52,34 @@ def test_the_example_trains_to_97_percent(phalanx: Phalanx) -> None:
     assert (phalanx.folder / "here/named-outputs/model/model.pt").exists()
 
 
+RECORDED = """
+import os, time
+from torch.distributed.elastic.multiprocessing.errors import record
+@record
+def main():
+    if os.environ["RANK"] != "1":
+        time.sleep(600)
+    raise ValueError("no such\\nlayer")
+main()
+"""
+
+
+def test_the_exception_of_a_recorded_main_is_the_reason(phalanx: Phalanx) -> None:
+    command = ["-n", "2", "--", *python(RECORDED)]
+    done = phalanx.run("launch", "--name", "raised", *command, env=ACTIVE, timeout=300)
+    assert done.returncode == 1
+    assert "exited with code 1\n  ValueError: no such\\nlayer\n" in done.stderr
+    assert Job(phalanx, "raised").show()["verdict"]["reason"] == "ValueError: no such\\nlayer"
+
+
+@pytest.mark.parametrize("text", ["[" * 100000, "\\377", '{"message": {"message": 7}}'])
+def test_what_else_stands_in_the_error_file_is_no_reason(phalanx: Phalanx, text: str) -> None:
+    words = f"printf '{text}' > $TORCHELASTIC_ERROR_FILE; exit 3"
+    done = phalanx.run("launch", "--name", "odd", "--", "sh", "-c", words)
+    assert done.returncode == 3
+    assert "reason" not in Job(phalanx, "odd").show()["verdict"]
+
+
 def test_launch_starts_torch_distributed(phalanx: Phalanx) -> None:
     options = ["-q", "--name", "sum", "-N", "2", "-n", "2"]
     done = phalanx.run("launch", *options, "--", *python(ALL_REDUCE), env=ACTIVE, timeout=300)

@@ -113,7 +113,7 @@ TEST(words, a_verdict_says_what_where_and_what_to_do) {
   view.submitted = view.started = 100;
   view.ended = 112.3;
   view.verdict = job::Verdict{
-      "rank 1 (node 0, h) exited with code 3", "do this", 3, 1, 0, "h", 3, {}, false, {"x", "y"}};
+      "rank 1 (node 0, h) exited with code 3", "", "do this", 3, 1, 0, "h", 3, {}, false, {"x", "y"}};
   EXPECT_EQ(verdict_block(view, "/jobs/neat"),
             "neat failed in 12.3 s, 2 processes\n"
             "  rank 1 (node 0, h) exited with code 3\n"

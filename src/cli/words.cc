@@ -140,7 +140,7 @@ std::string status_change(const job::JobView& view) {
     case State::failed:
       return "failed";
     case State::canceled:
-      return timed_out(view) ? "canceled by its time limit" : "canceled";
+      return "canceled";
     case State::not_responding:
       return "no sign of life from its coordinator";
   }
@@ -156,7 +156,7 @@ std::string summary(const job::JobView& view, const std::string& folder) {
   if (view.submitted > 0 && view.ended > 0)
     text += " in " + duration(view.ended - (view.started > 0 ? view.started : view.submitted));
   text += ", " + shape(view);
-  if (timed_out(view) && view.verdict && !folder.empty()) text += "; " + view.verdict->text;
+  if (timed_out(view) && view.verdict && !folder.empty()) text += ": " + view.verdict->text;
   if (is_folder(folder + "/outputs")) text += "; outputs in " + folder + "/outputs";
   return text;
 }

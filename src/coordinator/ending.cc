@@ -86,9 +86,8 @@ json::object Coordinator::outcome() {
     verdict.text = "canceled by " + cancel_->by;
     verdict.exit_code = code(exit_of_cancel(cancel_->why));
     if (cancel_->why == "timeout")
-      verdict.text =
-          "its time limit ended it: " + std::string(job_.spec.argv.empty() ? "limits.timeout" : "--timeout") +
-          " is " + std::to_string(job_.spec.timeout->count()) + " s";
+      verdict.text = "its time limit of " + std::to_string(job_.spec.timeout->count()) + " s (" +
+                     (job_.spec.argv.empty() ? "limits.timeout" : "--timeout") + ") ended it";
   } else {
     verdict.text = "every rank ended with code 0";
   }

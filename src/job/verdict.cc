@@ -113,7 +113,7 @@ constexpr Hint kHints[] = {
      "folder?"},
     {"", "", 0, 127,
      "the command was not found: check its spelling and PATH; programs of the job's own code need ./ before "
-     "them"},
+     "them; of a script that is there, the interpreter in its first line is not"},
 };
 constexpr std::string_view kOutOfMemory =
     "the node ran out of memory and the kernel killed the process: use a smaller batch or fewer data loader "

@@ -108,9 +108,8 @@ def test_the_time_limit_is_named(phalanx: Phalanx) -> None:
     done = phalanx.run("run", path, "--name", "limited")
     assert done.returncode == 124
     last = done.stderr.splitlines()[-1]
-    assert "canceled by its time limit" in last
-    assert "limits.timeout is 1 s" in last
+    assert last.endswith(": its time limit of 1 s (limits.timeout) ended it")
     assert "Canceled (time limit)" in phalanx.run("list").stdout
-    assert "limits.timeout is 1 s" in phalanx.run("show", "limited").stdout
+    assert "its time limit of 1 s (limits.timeout) ended it" in phalanx.run("show", "limited").stdout
     assert Job(phalanx, "limited").show()["state"] == "Canceled"
     assert "\tCanceled\t" in phalanx.run("list", "-o", "tsv").stdout

@@ -233,6 +233,7 @@ def test_job_folders_are_private(phalanx: Phalanx) -> None:
     path = write_job(phalanx.folder, "echo done", outputs={"model": {}})
     assert phalanx.run("run", path, "--name", "private", env=secret).returncode == 0
     folder = Job(phalanx, "private").folder
+    eventually(lambda: not (folder / "control").exists())  # goes a moment after the end is told
     for path in (folder, folder.parent, phalanx.home):
         assert path.stat().st_mode & 0o777 == 0o700
     for root, _, files in os.walk(folder):

@@ -83,5 +83,10 @@ def tensorflow_env() -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
+def lightning_old_env() -> dict[str, str]:
+    return activated(venv("lightning-old")) | {"PYTHONWARNINGS": "ignore"}
+
+
+@pytest.fixture(scope="session")
 def jax_env() -> dict[str, str]:
     return activated(venv("jax"))

@@ -60,6 +60,14 @@ def test_lightning_by_the_guides_function(phalanx: Phalanx, torch_env: dict[str,
     )
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_guides_words_on_the_lightning_of_its_time(
+    phalanx: Phalanx, lightning_old_env: dict[str, str], count: int
+) -> None:
+    job = completed(phalanx, EXAMPLES / "mpi-torch/old-lightning.yml", lightning_old_env, *nodes(count))
+    check_plane(facts(job), 2 * count)
+
+
 @named
 def test_lightning_that_finds_mpi4py_asks_mpi(
     phalanx: Phalanx, torch_mpi_env: dict[str, str], count: int

@@ -90,6 +90,7 @@ class Download : public Command {
   static Result<std::string> output_called(const std::string& name,
                                            const std::map<std::string, std::string>& outputs) {
     std::vector<std::string> names;
+    names.reserve(outputs.size());
     for (const auto& [known, folder] : outputs) names.push_back(known);
     const auto found = outputs.find(name);
     if (found == outputs.end())

@@ -298,8 +298,6 @@ void Follower::look_for_coordinator() {
   read_events();
   if (ended()) return;
   auto view = view_of(layout_.folder, coordinator_left_ ? 0 : kPatience);
-  if (view && view->damaged && !job::is_final(view->state))
-    return on_broken({Code::internal, view->verdict->text});
   if (!view || !job::is_final(view->state)) return;
   result_.view = std::move(*view);
   read_events();

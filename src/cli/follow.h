@@ -36,8 +36,8 @@ struct Followed {
   int signal = 0;     // SIGINT, SIGTERM or one of leaves_on, if one came
 };
 
-// `control` is a connection to the coordinator, or empty. An error: the output cannot be written, or the
-// job's folder is damaged, so nobody watches any more.
+// `control` is a connection to the coordinator, or empty. An error: the output cannot be written, so nobody
+// watches any more.
 Result<Followed> follow(const std::string& folder, UniqueFd control, const FollowOptions& options);
 
 }  // namespace phalanx::cli

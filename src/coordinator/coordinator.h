@@ -120,6 +120,7 @@ class Coordinator {
   void fail(Failure failure);
   void stop_ranks(const char* why, bool kill);
   void fail_before_start(const std::string& text);
+  void log_deleted();
   boost::json::object outcome();
 
   Conducted job_;

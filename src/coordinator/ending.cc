@@ -75,6 +75,19 @@ void Coordinator::fail_before_start(const std::string& text) {
   finalize();
 }
 
+// A job that nobody can look at any more is of no use to anybody.
+void Coordinator::log_deleted() {
+  const std::string text = "the job's folder was damaged: its events.jsonl was deleted";
+  log_.say(text);
+  if (!start_sent_) return fail_before_start(text);
+  Failure failure;
+  failure.text = text;
+  failure.hint = "without it nobody can look at the job, so it was stopped";
+  failure.exit_code = code(job::Exit::refused);
+  fail(std::move(failure));
+  stop_ranks("folder deleted", true);
+}
+
 json::object Coordinator::outcome() {
   job::Verdict verdict;
   const char* state = "Completed";

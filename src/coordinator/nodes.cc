@@ -214,10 +214,7 @@ void Coordinator::heartbeat() {
   heartbeat_ = loop_.after(job_.timing.heartbeat, [this] { heartbeat(); });
   record_rest();
   struct stat info {};
-  if (::fstat(events_.fd(), &info) == 0 && info.st_nlink == 0 && !stopping_ && !finalizing_) {
-    log_.say("the job folder was deleted");
-    cancel("folder deleted", "deletion of the job folder", true);
-  }
+  if (::fstat(events_.fd(), &info) == 0 && info.st_nlink == 0 && !stopping_ && !finalizing_) log_deleted();
   const auto now = Loop::now();
   for (size_t i = 0; i < nodes_.size(); ++i) {
     if (nodes_[i].gone || nodes_[i].empty) continue;

@@ -261,8 +261,7 @@ void settle_abandoned(JobView& view, bool young) {
 // The log is not there, which only a hand from outside can have done.
 void settle_damaged(JobView& view, bool listens) {
   fail_unseen(view, "the job's folder is damaged: events.jsonl, which says what happened, is gone",
-              listens ? "it may run on: `phalanx cancel` stops it" : "user_logs/ may be there still");
-  view.damaged = true;
+              listens ? "its coordinator stops the job" : "user_logs/ may be there still");
   if (!listens) return;
   view.state = State::not_responding;
   view.exit_code.reset();

@@ -59,7 +59,6 @@ struct JobView {
   std::optional<Verdict> verdict;  // once ended
   std::optional<int> exit_code;
   std::vector<std::string> warnings;
-  bool damaged = false;  // its log is not there: what happened cannot be known
 
   void apply(const Event& event);  // idempotent for a repeated event; unknown kinds change nothing
 };

@@ -148,7 +148,6 @@ TEST(read_job, a_folder_with_an_empty_log_is_young_or_was_never_started) {
   const auto view = read_job(folder.path, -3600);
   EXPECT_EQ(view->state, State::failed);
   EXPECT_NE(view->verdict->text.find("never started"), std::string::npos);
-  EXPECT_FALSE(view->damaged);
 }
 
 TEST(read_job, a_folder_without_a_log_is_damaged) {
@@ -156,7 +155,6 @@ TEST(read_job, a_folder_without_a_log_is_damaged) {
   for (const double patience : {3600.0, -3600.0}) {
     const auto view = read_job(folder.path, patience);
     EXPECT_EQ(view->state, State::failed);
-    EXPECT_TRUE(view->damaged);
     EXPECT_NE(view->verdict->text.find("folder is damaged"), std::string::npos);
   }
   EXPECT_EQ(read_job(folder.path + "/none").error().code, Code::not_found);

@@ -36,21 +36,23 @@ def test_events_that_are_deleted_alone(phalanx: Phalanx) -> None:
         (found.job.folder / "events.jsonl").unlink()
         found.gone()
         assert found.command.wait(HARD_TIMEOUT) == 125
-        shown = found.job.settled()
-        assert shown["state"] == "Failed"
-        assert "folder is damaged" in shown["verdict"]["text"]
+        is_damaged(found.job)
         assert slots_are_free(phalanx)
 
 
-def test_a_job_without_its_events_can_still_be_canceled(phalanx: Phalanx) -> None:
-    path = write_job(phalanx.folder, "exec sleep 600")
-    assert phalanx.run("run", path, "--detach", "--name", "hurt").returncode == 0
+def test_who_watches_is_told_that_the_events_are_gone(phalanx: Phalanx) -> None:
+    watcher = phalanx.start("run", write_job(phalanx.folder, "exec sleep 600"), "--name", "hurt")
     job = Job(phalanx, "hurt")
     job.happened("running")
     (job.folder / "events.jsonl").unlink()
-    shown = job.show()
-    assert shown["state"] == "NotResponding"
+    said, _ = watcher.communicate(timeout=HARD_TIMEOUT)
+    assert watcher.returncode == 125
+    assert "hurt failed" in said
+    assert "events.jsonl was deleted" in said
+    is_damaged(job)
+
+
+def is_damaged(job: Job) -> None:
+    shown = job.settled()
+    assert shown["state"] == "Failed"
     assert "folder is damaged" in shown["verdict"]["text"]
-    phalanx.run("cancel", "hurt")
-    assert job.settled()["state"] == "Failed"
-    eventually(lambda: not phalanx.living())

@@ -88,5 +88,16 @@ def lightning_old_env() -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
+def horovod_env() -> dict[str, str]:
+    """PyTorch, and Horovod with Open MPI 5 and with Gloo."""
+    return activated(venv("horovod"))
+
+
+@pytest.fixture(scope="session")
+def horovod_tensorflow_env() -> dict[str, str]:
+    return activated(venv("horovod-tensorflow")) | {"TF_CPP_MIN_LOG_LEVEL": "1"}
+
+
+@pytest.fixture(scope="session")
 def jax_env() -> dict[str, str]:
     return activated(venv("jax"))

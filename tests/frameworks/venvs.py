@@ -38,6 +38,11 @@ def pip_calls(text: str) -> list[list[str]]:
     return calls
 
 
+def scripts(text: str) -> list[Path]:
+    """`#! SCRIPT`: run in the environment when all requirements are there."""
+    return [REQUIREMENTS / line[2:].strip() for line in text.splitlines() if line.startswith("#!")]
+
+
 def make(folder: Path, text: str) -> None:
     print(f"making {folder}: minutes, the first time", file=sys.stderr, flush=True)
     subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
@@ -49,12 +54,19 @@ def make(folder: Path, text: str) -> None:
             text=True,
         )
         assert done.returncode == 0, f"pip install {' '.join(arguments)}\n{done.stdout}{done.stderr}"
+    env = os.environ | {"VIRTUAL_ENV": str(folder), "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
+    for script in scripts(text):
+        done = subprocess.run(
+            ["sh", script], env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True
+        )
+        assert done.returncode == 0, f"{script}\n{done.stdout}{done.stderr}"
 
 
 @functools.cache
 def venv(name: str) -> Path:
     text = (REQUIREMENTS / f"{name}.txt").read_text()
-    wanted = hashlib.sha256(text.encode()).hexdigest()
+    sources = [text, *(script.read_text() for script in scripts(text))]
+    wanted = hashlib.sha256("".join(sources).encode()).hexdigest()
     folder = root() / name
     folder.parent.mkdir(parents=True, exist_ok=True)
     stamp = folder / ".stamp"

@@ -429,10 +429,11 @@ def mpi_environment(name: str) -> list[str]:
 
 
 def mpi_init(bench: Bench) -> list[Row]:
-    """MPI_Init and MPI_Finalize on 4 nodes, beside the launcher of the MPI with as many ranks on one node"""
-    # Their launchers do not make several nodes of one machine. MPICH's ranks are told to take themselves for
-    # those of 4 nodes, and so use the network too. Open MPI's are neighbours in one node, in their favour.
-    peers = {"mpich": ["MPIR_CVAR_NUM_CLIQUES=4", "mpiexec"], "openmpi5": MPIRUN}
+    """MPI_Init and MPI_Finalize on 4 nodes of this machine, beside the launcher of the MPI"""
+    # MPICH's launcher takes four names of this machine for four nodes; that their ranks talk over the network
+    # has to be said. Open MPI's makes one node of it, in its favour.
+    hydra = ["UCX_TLS=tcp,self", "mpiexec", "-launcher", "fork", "-hosts", "a,b,c,d", "-ppn"]
+    peers = {"mpich": lambda per_node: [*hydra, str(per_node)], "openmpi5": lambda _: MPIRUN}
     rows = []
     for mpi, peer in peers.items():
         start = mpi_environment(mpi)
@@ -441,7 +442,10 @@ def mpi_init(bench: Bench) -> list[Row]:
         for per_node, target in ((4, 1), (16, 2)):
             launch, own = f"{mpi}: launch -N 4 -n {per_node}", f"{mpi}: its own, -n {4 * per_node}"
             nodes = [PHALANX, "launch", "-N", "4", "-n", str(per_node), "--mpi", "--", program]
-            commands = {launch: [*start, *nodes], own: [*start, *peer, "-n", str(4 * per_node), program]}
+            commands = {
+                launch: [*start, *nodes],
+                own: [*start, *peer(per_node), "-n", str(4 * per_node), program],
+            }
             home = bench.memory / "home"
             cases = {name: partial(bench.seconds, command, home=home) for name, command in commands.items()}
             times = bench.interleave(cases, rare=dict.fromkeys(cases, 5) if per_node > 4 else None)

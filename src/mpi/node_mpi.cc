@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/files.h"
+#include "mpi/topology.h"
 #include "process/isolation.h"
 #include "process/spawn.h"
 
@@ -14,6 +16,8 @@ namespace phalanx::mpi {
 namespace json = boost::json;
 
 namespace {
+
+constexpr char kTopology[] = "topology.xml";  // among the shared memory of the node
 
 // Whatever the program said of it stands in its log.
 std::string called_abort(int code) { return "called MPI_Abort with code " + std::to_string(code); }
@@ -55,7 +59,7 @@ Pmi1World NodeMpi::world() const {
 
 void NodeMpi::prepare(std::function<void()> ready) {
   ready_ = std::move(ready);
-  if (config_.offer == "pmi1") return ready_();
+  if (config_.offer == "pmi1") return without_pmix();
   candidates_ = libpmix_candidates(config_.path, config_.library_path, config_.libpmix);
   std::reverse(candidates_.begin(), candidates_.end());
   try_pmix();
@@ -69,11 +73,30 @@ void NodeMpi::try_pmix() {
     if (started) return;
     pmix_trouble_ += (pmix_trouble_.empty() ? "" : "; ") + started.error().reason;
   }
+  without_pmix();
+}
+
+void NodeMpi::without_pmix() {
+  start_topology();
   ready_();
 }
 
+// Ranks are started meanwhile: they wait where they ask for it.
+void NodeMpi::start_topology() {
+  const std::string file = shared_memory_.file(kTopology);
+  const auto find = [&] {
+    process::set_name("phalanx-topo");
+    const auto xml = topology_xml({"libhwloc.so.15"});
+    return xml && write_file(file, *xml) ? 0 : 1;
+  };
+  const auto pid = file.empty() ? Result<pid_t>(Error{Code::unavailable, ""}) : process::fork_child({}, find);
+  if (!pid) return pmi1_.set_topology("");
+  topology_pid_ = *pid;
+}
+
 Status NodeMpi::start_pmix() {
-  PmixConfig config{candidates_.back(), config_.job, config_.node, config_.nodes};
+  PmixConfig config{candidates_.back(), config_.job, config_.node, config_.nodes,
+                    shared_memory_.file(kTopology)};
   candidates_.pop_back();
   wire::Pair pair = TRY(wire::make_pair());
   pmix_pid_ = TRY(process::fork_child({pair.second.get()},
@@ -113,10 +136,17 @@ void NodeMpi::on_ready(const json::object& message) {
     for (const json::value& line : lines.as_array()) rank.variables.emplace_back(line.as_string());
     pmix_ranks_.push_back(std::move(rank));
   }
+  pmi1_.set_topology(message.at("topology").as_bool() ? shared_memory_.file(kTopology) : "");
   ready_();
 }
 
 bool NodeMpi::child_ended(pid_t pid) {
+  if (pid == topology_pid_) {
+    topology_pid_ = -1;
+    const std::string file = shared_memory_.file(kTopology);
+    pmi1_.set_topology(exists(file) ? file : "");
+    return true;
+  }
   if (pid != pmix_pid_) return false;
   pmix_pid_ = -1;
   if (pmix_ranks_.empty()) {

@@ -69,6 +69,8 @@ class NodeMpi {
   Pmi1World world() const;
   Status start_pmix();
   void try_pmix();
+  void without_pmix();
+  void start_topology();
   void on_pmix(const wire::Frame& frame);
   void on_ready(const boost::json::object& message);
   void on_client(int local_rank);
@@ -86,7 +88,7 @@ class NodeMpi {
   std::vector<std::string> candidates_;  // libraries to be tried yet, the best last
   std::string pmix_trouble_;             // of all that were tried
   std::unique_ptr<wire::Connection> pmix_;
-  pid_t pmix_pid_ = -1;
+  pid_t pmix_pid_ = -1, topology_pid_ = -1;
   std::vector<PmixRank> pmix_ranks_;  // empty: there is no PMIx
   std::function<void()> ready_;
 

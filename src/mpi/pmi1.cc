@@ -1,6 +1,7 @@
 #include "mpi/pmi1.h"
 
 #include <charconv>
+#include <utility>
 
 #include "base/result.h"
 
@@ -119,9 +120,21 @@ void Pmi1::get(int local_rank, const Words& words) {
   const std::string_view key = word(words, "key");
   if (key == "PMI_process_mapping")
     return reply(local_rank, "cmd=get_result rc=0 msg=success value=" + world_.mapping);
+  if (key == "PMI_hwloc_xmlfile") return get_topology(local_rank);
   const auto found = known_.find(key);
   if (found == known_.end()) return reply(local_rank, "cmd=get_result rc=-1 msg=key_not_found value=unknown");
   reply(local_rank, "cmd=get_result rc=0 msg=success value=" + found->second);
+}
+
+void Pmi1::get_topology(int local_rank) {
+  if (!topology_) return want_topology_.push_back(local_rank);
+  if (topology_->empty()) return reply(local_rank, "cmd=get_result rc=-1 msg=key_not_found value=unknown");
+  reply(local_rank, "cmd=get_result rc=0 msg=success value=" + *topology_);
+}
+
+void Pmi1::set_topology(const std::string& file) {
+  topology_ = file;
+  for (const int local_rank : std::exchange(want_topology_, {})) get_topology(local_rank);
 }
 
 void Pmi1::enter_barrier(int local_rank) {

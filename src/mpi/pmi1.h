@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,9 @@ class Pmi1 {
 
   void feed(int local_rank, std::string_view bytes);
   void fenced(const std::vector<std::string>& put);  // by the ranks of every node: the barrier opens
+  // A file with hwloc's XML of the machine, "" where there is none. Until this call ranks that ask for it
+  // wait.
+  void set_topology(const std::string& file);
 
   bool joined(int local_rank) const { return ranks_.at(static_cast<size_t>(local_rank)).joined; }
   bool finalized(int local_rank) const { return ranks_.at(static_cast<size_t>(local_rank)).finalized; }
@@ -49,6 +53,7 @@ class Pmi1 {
   void line(int local_rank, std::string_view text);
   void command(int local_rank, const Words& words);
   void get(int local_rank, const Words& words);
+  void get_topology(int local_rank);
   void enter_barrier(int local_rank);
   void reply(int local_rank, const std::string& text) { calls_.reply(local_rank, text + "\n"); }
   void break_off(int local_rank, const std::string& why);
@@ -57,6 +62,8 @@ class Pmi1 {
   const Calls calls_;
   std::vector<Rank> ranks_;
   int waiting_ = 0;
+  std::optional<std::string> topology_;
+  std::vector<int> want_topology_;
   std::string put_;  // since the last barrier: "key=value\n" lines
   std::map<std::string, std::string, std::less<>> known_;
 };

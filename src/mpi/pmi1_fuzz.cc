@@ -19,7 +19,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const size_t length = std::min<size_t>(data[i] / kRanks, size - i - 1);
     server->feed(rank, {reinterpret_cast<const char*>(data) + i + 1, length});
     i += 1 + length;
-    if (server->waiting() == kRanks) server->fenced({"key=value\n"});
+    if (server->waiting() == kRanks) {
+      server->fenced({"key=value\n"});
+      server->set_topology("/topology.xml");
+    }
   }
   const auto lines = static_cast<size_t>(std::count(data, data + size, static_cast<uint8_t>('\n')));
   if (replies > lines || fences > lines) std::abort();

@@ -46,6 +46,18 @@ TEST(Pmi1, answers_what_a_client_asks_before_it_joins) {
   EXPECT_TRUE(served.server.finalized(0));
 }
 
+TEST(Pmi1, ranks_wait_for_the_topology_until_it_is_known) {
+  Served served;
+  EXPECT_EQ(served.ask(0, "cmd=get kvsname=kvs_job key=PMI_hwloc_xmlfile"), "");
+  served.server.set_topology("/dev/shm/topology.xml");
+  ASSERT_EQ(served.replies.size(), 1u);
+  EXPECT_EQ(served.replies[0].second, "cmd=get_result rc=0 msg=success value=/dev/shm/topology.xml\n");
+  EXPECT_EQ(served.ask(1, "cmd=get kvsname=kvs_job key=PMI_hwloc_xmlfile"), served.replies[0].second);
+  served.server.set_topology("");
+  EXPECT_EQ(served.ask(1, "cmd=get kvsname=kvs_job key=PMI_hwloc_xmlfile"),
+            "cmd=get_result rc=-1 msg=key_not_found value=unknown\n");
+}
+
 TEST(Pmi1, a_barrier_opens_when_all_nodes_have_given_what_their_ranks_had_put) {
   Served served;
   EXPECT_EQ(served.ask(0, "cmd=put kvsname=kvs_job key=a value=x=1#2"), "cmd=put_result rc=0 msg=success\n");

@@ -12,7 +12,9 @@
 #include <mutex>
 #include <utility>
 
+#include "base/files.h"
 #include "mpi/pmix_abi.h"
+#include "mpi/topology.h"
 #include "process/isolation.h"
 #include "wire/frame.h"
 #include "wire/messages.h"
@@ -116,6 +118,7 @@ class Server {
       for (int rank = 0; rank < here().ranks; ++rank) variables.push_back(variables_of(rank));
     send({{"type", "ready"},
           {"error", started ? "" : started.error().reason},
+          {"topology", has_topology_},
           {"variables", std::move(variables)}});
     if (!started) return 1;
     receive_until_closed();
@@ -146,6 +149,7 @@ class Server {
 
   Status start();
   Status register_job();
+  std::string share_topology();
   std::unique_ptr<Infos> describe_rank(size_t node, int rank, int local_rank) const;
   json::array variables_of(int local_rank);
   void receive_until_closed();
@@ -175,6 +179,7 @@ class Server {
   const PmixConfig& config_;
   Library library_;
   UniqueFd supervisor_;
+  bool has_topology_ = false;
   std::mutex sending_, pending_lock_;
   uint64_t fences_ = 0, fetches_ = 0;
   std::map<uint64_t, Pending> pending_fences_, pending_fetches_;
@@ -257,6 +262,7 @@ Status Server::register_job() {
   infos.add("pmix.lldr", static_cast<uint32_t>(here().first_rank), pmix::kRank);
   infos.add("pmix.lpeers", peers);
   infos.add("pmix.spawned", false);
+  if (const std::string xml = share_topology(); !xml.empty()) infos.add("pmix.hwlocxml2", xml);
   for (size_t node = 0; node < config_.nodes.size(); ++node)
     for (int i = 0; i < config_.nodes[node].ranks; ++i)
       infos.add("pmix.pdata", describe_rank(node, config_.nodes[node].first_rank + i, i));
@@ -265,6 +271,14 @@ Status Server::register_job() {
   return library_.done(library_.register_nspace(config_.job.c_str(), here().ranks, infos.data(), infos.size(),
                                                 nullptr, nullptr),
                        "PMIx_server_register_nspace");
+}
+
+// To Open MPI as a value, to MPICH as a file.
+std::string Server::share_topology() {
+  const auto xml = topology_xml({"libhwloc.so.15"});
+  if (!xml) return "";
+  has_topology_ = !config_.topology.empty() && write_file(config_.topology, *xml);
+  return *xml;
 }
 
 json::array Server::variables_of(int local_rank) {

@@ -1,7 +1,8 @@
 // pmix_server.h - serves PMIx to the ranks of one node, for Open MPI: a process of its own, since libpmix
 // brings threads and memory. Talks frames (wire/frame.h) with its supervisor over one socket.
 //
-//   to the supervisor    ready (variables of each rank, or why not), joined, finalized, and of
+//   to the supervisor    ready (variables of each rank, or why not; whether there is a topology), joined,
+//                        finalized, and of
 //   wire/messages.h:     fence, fetch, fetched, aborted
 //   from the supervisor  fenced, fetch, fetched
 #pragma once
@@ -24,6 +25,7 @@ struct PmixConfig {
   std::string job;
   int node = 0;
   std::vector<MpiNode> nodes;
+  std::string topology;  // the file to write the topology into, "" for none
 };
 
 // The whole life of the process: until the supervisor closes the socket. Its exit code.

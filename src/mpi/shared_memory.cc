@@ -30,6 +30,10 @@ std::vector<std::string> SharedMemory::variables() const {
           "OMPI_MCA_btl_sm_backing_directory=" + folder_};    // and 5
 }
 
+std::string SharedMemory::file(const std::string& name) const {
+  return folder_.empty() ? "" : folder_ + "/" + name;
+}
+
 void SharedMemory::remove(const std::string& job, int node) { (void)remove_tree(folder_of(job, node)); }
 
 }  // namespace phalanx::mpi

@@ -17,6 +17,8 @@ class SharedMemory {
 
   std::vector<std::string> variables() const;  // "NAME=value"; none where there is no folder
 
+  std::string file(const std::string& name) const;  // its path; "" where there is no folder
+
   // For whoever outlives a killed owner.
   static void remove(const std::string& job, int node);
 

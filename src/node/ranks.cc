@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "job/exit.h"
 #include "job/torch_error.h"
+#include "mpi/needed.h"
 #include "node/guard_link.h"
 #include "node/supervisor.h"
 #include "process/spawn.h"
@@ -81,6 +82,14 @@ void Supervisor::prepare_remotes(const wire::Start& message) {
                                        [this](const boost::json::object& told) { send(told); });
 }
 
+// What the program itself was linked with; "" where that cannot be seen, and then both are offered.
+std::string Supervisor::pmi_of_program(const std::string& path, const std::string& directory) const {
+  constexpr uint64_t kMost = 32u << 20;
+  const auto program = process::find_program(plan_->argv.front(), path, directory);
+  const auto elf = program ? read_file(*program, kMost) : Result<std::string>(program.error());
+  return elf ? mpi::pmi_of(mpi::needed_libraries(*elf)) : "";
+}
+
 void Supervisor::prepare_mpi(const wire::Start& message) {
   if (plan_->rendezvous_port && config_.node == 0) {
     rendezvous_ = std::make_unique<mpi::Rendezvous>(loop_);
@@ -99,8 +108,8 @@ void Supervisor::prepare_mpi(const wire::Start& message) {
   config.node = config_.node;
   for (const plan::NodePart& node : plan_->nodes)
     config.nodes.push_back({node.name, node.first_rank(), node.ranks()});
-  config.offer = plan_->pmi;
   config.path = variable("PATH");
+  config.offer = plan_->pmi.empty() ? pmi_of_program(config.path, message.directory) : plan_->pmi;
   config.library_path = variable("LD_LIBRARY_PATH");
   if (const char* named = std::getenv("PHALANX_LIBPMIX")) config.libpmix = named;
   mpi_ = std::make_unique<mpi::NodeMpi>(

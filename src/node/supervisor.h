@@ -69,6 +69,7 @@ class Supervisor {
 
   // ranks.cc: the processes
   void start(const wire::Start& message);
+  std::string pmi_of_program(const std::string& path, const std::string& directory) const;
   void prepare_mpi(const wire::Start& message);
   void prepare_remotes(const wire::Start& message);
   wire::Started start_ranks(const wire::Start& message);

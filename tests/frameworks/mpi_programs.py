@@ -26,6 +26,17 @@ int main(int argc, char** argv) {
 }
 """
 
+PRINT_ENVIRONMENT = """
+#include <mpi.h>
+#include <stdio.h>
+extern char** environ;
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  for (char** line = environ; *line; ++line) puts(*line);
+  return MPI_Finalize();
+}
+"""
+
 
 def mpi_of(env: dict[str, str]) -> str:
     """openmpi4, openmpi5 or mpich."""

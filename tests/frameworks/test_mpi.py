@@ -7,7 +7,7 @@ from conftest import Phalanx
 from system.helpers import read_environment, shell
 
 from frameworks.helpers import EXAMPLES, completed, facts, output
-from frameworks.mpi_programs import HELLO, compiled, mpi_of
+from frameworks.mpi_programs import HELLO, PRINT_ENVIRONMENT, compiled, mpi_of
 
 JOBS = EXAMPLES / "mpi"
 LIBRARIES = {"openmpi4": "Open MPI v4.", "openmpi5": "Open MPI v5.", "mpich": "MPICH"}
@@ -57,3 +57,21 @@ def test_a_c_program(phalanx: Phalanx, mpi_env: dict[str, str]) -> None:
     done = phalanx.run("launch", "-N", "2", "-n", "2", "--mpi", "--", program, env=mpi_env)
     assert done.returncode == 0, done.stderr
     assert all(f"rank {rank} of 4: sum 6" in done.stdout for rank in range(4))
+
+
+def test_the_shape_of_the_machine_is_found_once_for_all_ranks(phalanx: Phalanx) -> None:
+    look = 'head -c 40 "$OMPI_MCA_btl_sm_backing_directory/topology.xml"'
+    done = phalanx.run("launch", "-n", "2", "--mpi", "--", *shell(look))
+    assert "[ranks 0,1] <?xml" in done.stdout, done.stdout + done.stderr
+
+
+def test_a_program_gets_the_protocol_of_the_mpi_it_was_linked_with(
+    phalanx: Phalanx, mpi_env: dict[str, str]
+) -> None:
+    # The program prints its environment: of an Open MPI, nothing of PMI-1; of MPICH, nothing of PMIx.
+    program = compiled(PRINT_ENVIRONMENT, mpi_of(mpi_env), phalanx.folder)
+    done = phalanx.run("launch", "-n", "2", "--mpi", "--", program, env=mpi_env)
+    assert done.returncode == 0, done.stderr
+    mpich = mpi_of(mpi_env) == "mpich"
+    assert ("PMI_FD=" in done.stdout) == mpich
+    assert ("PMIX_SERVER_URI2=" in done.stdout) == (not mpich)

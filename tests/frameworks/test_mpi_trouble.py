@@ -97,7 +97,7 @@ def test_open_mpi_without_libpmix_says_what_to_install(phalanx: Phalanx, mpi_env
     env = mpi_env | {"PHALANX_LIBPMIX": "/nowhere/libpmix.so.2"}
     done = phalanx.run("launch", "-N", "2", "-n", "2", "--mpi", "--", *python(code), env=env)
     assert done.returncode != 0
-    assert "of 1" not in done.stdout  # not four worlds of their own
+    assert done.stdout.count("I am") <= 1  # not four worlds: only rank 0 of Open MPI 5 may begin alone
     assert "Open MPI found no PMIx server" in done.stderr
     assert "PHALANX_LIBPMIX" in done.stderr
 

@@ -120,6 +120,14 @@ std::string absolute(const std::string& path, const std::string& base) {
   return text;
 }
 
+Result<std::string> read_link(const std::string& path) {
+  std::string target(4096, '\0');
+  const ssize_t n = ::readlink(path.c_str(), target.data(), target.size());
+  if (n < 0) return errno_error(path);
+  target.resize(static_cast<size_t>(n));
+  return target;
+}
+
 Result<std::vector<std::string>> list_folder(const std::string& path) {
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
   if (!folder) return errno_error(path);

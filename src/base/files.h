@@ -45,6 +45,9 @@ Result<UniqueFd> open_file(const std::string& path, int flags, mode_t mode = 060
 // output or error.
 void open_standard_descriptors();
 
+// Where a link leads.
+Result<std::string> read_link(const std::string& path);
+
 // The names in a folder, sorted, without "." and "..".
 Result<std::vector<std::string>> list_folder(const std::string& path);
 

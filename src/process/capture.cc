@@ -16,8 +16,6 @@ namespace phalanx::process {
 
 namespace {
 
-constexpr size_t kMostOutput = 1u << 20;
-
 std::string path_of(const std::vector<std::string>& environment) {
   for (const std::string& line : environment)
     if (line.starts_with("PATH=")) return line.substr(5);
@@ -32,7 +30,7 @@ int wait_for(pid_t pid) {
 }
 
 // Until the end of the pipe; false when time ran out.
-bool read_to_end(int fd, std::chrono::steady_clock::time_point deadline, std::string& output) {
+bool read_to_end(int fd, std::chrono::steady_clock::time_point deadline, size_t most, std::string& output) {
   char buffer[4096];
   for (;;) {
     const auto left =
@@ -43,14 +41,14 @@ bool read_to_end(int fd, std::chrono::steady_clock::time_point deadline, std::st
     const ssize_t n = ::read(fd, buffer, sizeof buffer);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return true;
-    if (output.size() < kMostOutput) output.append(buffer, static_cast<size_t>(n));
+    if (output.size() < most) output.append(buffer, static_cast<size_t>(n));
   }
 }
 
 }  // namespace
 
 Result<Captured> capture(const std::vector<std::string>& argv, const std::vector<std::string>& environment,
-                         std::chrono::milliseconds limit) {
+                         std::chrono::milliseconds limit, size_t most) {
   Spawn spawn;
   spawn.program = TRY(find_program(argv.at(0), path_of(environment), ""));
   for (const std::string& word : argv) spawn.argv.push_back(word.c_str());
@@ -68,7 +66,7 @@ Result<Captured> capture(const std::vector<std::string>& argv, const std::vector
   writer.reset();
   if (child.error != 0) return errno_error(argv[0], child.error);
   Captured captured;
-  if (!read_to_end(reader.get(), std::chrono::steady_clock::now() + limit, captured.output)) {
+  if (!read_to_end(reader.get(), std::chrono::steady_clock::now() + limit, most, captured.output)) {
     ::kill(-child.pid, SIGKILL);
     wait_for(child.pid);
     return Error{Code::timeout, argv[0] + ": no end after " + std::to_string(limit.count()) + " ms"};

@@ -14,12 +14,13 @@ std::string lower(std::string text) {
 }
 
 // To follow an unknown key: the one that was meant, else all of them where a person can take them in.
-std::string what_is_allowed(const std::string& key, const std::vector<std::string>& allowed) {
+std::string what_is_allowed(const std::string& key, const std::vector<std::string>& allowed,
+                            const std::string& docs) {
   constexpr size_t kFew = 6;
   if (const std::string meant = nearest(key, allowed); !meant.empty())
     return "; did you mean '" + meant + "'?";
   if (allowed.size() <= kFew) return "; allowed here: " + join(allowed);
-  return "; docs/job-file.md lists the keys";
+  return "; " + docs + " lists the keys";
 }
 
 }  // namespace
@@ -35,7 +36,7 @@ void Fields::read(const Node& map, const std::string& where, const std::vector<F
     if (field == fields.end()) {
       report_.error(entry.place, "unknown key '" + shown(entry.key) + "'" +
                                      (where.empty() ? "" : " in " + where) +
-                                     what_is_allowed(entry.key, allowed));
+                                     what_is_allowed(entry.key, allowed, docs_));
     } else if (!field->elsewhere.empty()) {
       report_.error(entry.place, "'" + shown(name) + "' " + field->elsewhere);
     } else if (field->ours && azureml_only_) {

@@ -25,7 +25,9 @@ struct Field {
 
 class Fields {
  public:
-  Fields(Report& report, bool azureml_only) : report_(report), azureml_only_(azureml_only) {}
+  // `docs`: the page that lists the keys.
+  Fields(Report& report, bool azureml_only, std::string docs = "docs/job-file.md")
+      : report_(report), azureml_only_(azureml_only), docs_(std::move(docs)) {}
 
   // Calls the field of every key; unknown keys are errors. `where` names the mapping: "resources", "" for the
   // top.
@@ -54,6 +56,7 @@ class Fields {
  private:
   Report& report_;
   bool azureml_only_;
+  std::string docs_;
 };
 
 }  // namespace phalanx::spec

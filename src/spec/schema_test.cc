@@ -1,7 +1,8 @@
-// The examples of schema/ through the checker.
+// The examples of schema/ through the checkers.
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "spec/computes.h"
 #include "spec/parse.h"
 
 namespace phalanx::spec {
@@ -18,35 +19,46 @@ std::vector<std::string> examples(const std::string& folder) {
   return out;
 }
 
-std::string all(const Outcome& outcome) {
+std::string all(const std::vector<Problem>& problems) {
   std::string out;
-  for (const Problem& problem : outcome.problems) out += problem.to_string() + "\n";
+  for (const Problem& problem : problems) out += problem.to_string() + "\n";
   return out;
 }
 
-TEST(Schema, ValidExamplesAreAccepted) {
-  const auto paths = examples("valid");
-  EXPECT_GE(paths.size(), 15u);
-  for (const std::string& path : paths) {
-    const Outcome outcome = parse_file(path);
-    EXPECT_TRUE(outcome) << all(outcome);
-    EXPECT_EQ(all(outcome), "") << "a warning in " << path;
-  }
+std::vector<Problem> problems_of(const std::string& path) {
+  if (!path.starts_with(kSchema + "/computes/")) return parse_file(path).problems;
+  return parse_computes(read_file(path).value_or(""), path, kSchema, "/home/me").problems;
 }
 
-TEST(Schema, InvalidExamplesSayWhatTheyExpect) {
-  const auto paths = examples("invalid");
-  EXPECT_GE(paths.size(), 40u);
+void expect_accepted(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) EXPECT_EQ(all(problems_of(path)), "") << path;
+}
+
+void expect_refused(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     const std::string text = read_file(path).value_or("");
     const std::string prefix = "# expect: ";
     ASSERT_TRUE(text.starts_with(prefix)) << path;
     const std::string expect = text.substr(prefix.size(), text.find('\n') - prefix.size());
-    const Outcome outcome = parse_file(path);
-    EXPECT_FALSE(outcome) << path << " is accepted";
-    EXPECT_NE(all(outcome).find(expect), std::string::npos) << "expected: " << expect << "\ngot:\n"
-                                                            << all(outcome);
+    const std::vector<Problem> problems = problems_of(path);
+    EXPECT_NE(to_error(problems).reason, "") << path << " is accepted";
+    EXPECT_NE(all(problems).find(expect), std::string::npos) << "expected: " << expect << "\ngot:\n"
+                                                             << all(problems);
   }
+}
+
+TEST(Schema, ValidExamplesAreAccepted) {
+  const auto paths = examples("valid");
+  EXPECT_GE(paths.size(), 15u);
+  expect_accepted(paths);
+  expect_accepted(examples("computes/valid"));
+}
+
+TEST(Schema, InvalidExamplesSayWhatTheyExpect) {
+  const auto paths = examples("invalid");
+  EXPECT_GE(paths.size(), 40u);
+  expect_refused(paths);
+  expect_refused(examples("computes/invalid"));
 }
 
 }  // namespace

@@ -158,7 +158,7 @@ constexpr Hint kHints[] = {
 
 void check_text(std::string_view text, Report& report) {
   if (text.size() > kMaxYamlBytes)
-    return report.error({}, "is " + std::to_string(text.size()) + " bytes long; a job file has at most " +
+    return report.error({}, "is " + std::to_string(text.size()) + " bytes long; such a file has at most " +
                                 std::to_string(kMaxYamlBytes) + " (4 MiB)");
   using namespace std::string_view_literals;
   if (text.starts_with("\xFF\xFE\0\0"sv) || text.starts_with("\0\0\xFE\xFF"sv))
@@ -171,7 +171,7 @@ void check_text(std::string_view text, Report& report) {
     const size_t length = utf8_length(text.substr(at), point);
     const Place here{line, column, -1};
     if (length == 0) return report.error(here, "is not UTF-8 text; save it as UTF-8");
-    if (point == 0) return report.error(here, "a NUL byte: this is a binary file, not a job file");
+    if (point == 0) return report.error(here, "a NUL byte: this is a binary file, not text");
     if (!printable(point)) {
       char name[16];
       std::snprintf(name, sizeof name, "U+%04X", point);

@@ -1,4 +1,4 @@
-"""The examples in schema/ against schema/job.schema.json: it agrees with the checker, where a schema can."""
+"""The examples in schema/ against its schemas: they agree with the checker, where a schema can."""
 
 import datetime
 import json
@@ -10,9 +10,12 @@ import pytest
 import yaml
 
 SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "schema"
-JOB = json.loads((SCHEMA / "job.schema.json").read_text(encoding="utf-8"))
-VALID = sorted((SCHEMA / "valid").glob("*.yml"))
-INVALID = sorted((SCHEMA / "invalid").glob("*.yml"))
+OF_FOLDER = {
+    folder: json.loads((SCHEMA / name).read_text(encoding="utf-8"))
+    for folder, name in ((SCHEMA, "job.schema.json"), (SCHEMA / "computes", "computes.schema.json"))
+}
+VALID = sorted(path for folder in OF_FOLDER for path in (folder / "valid").glob("*.yml"))
+INVALID = sorted(path for folder in OF_FOLDER for path in (folder / "invalid").glob("*.yml"))
 
 
 def plain(value: Any) -> Any:
@@ -27,7 +30,8 @@ def plain(value: Any) -> Any:
 def errors(path: pathlib.Path) -> list[str]:
     text = path.read_text(encoding="utf-8")
     data = json.loads(text) if text.lstrip().startswith("{") else yaml.safe_load(text)
-    return [error.message for error in jsonschema.Draft7Validator(JOB).iter_errors(plain(data))]
+    validator = jsonschema.Draft7Validator(OF_FOLDER[path.parent.parent])
+    return [error.message for error in validator.iter_errors(plain(data))]
 
 
 def header(path: pathlib.Path) -> tuple[str, str]:
@@ -36,16 +40,21 @@ def header(path: pathlib.Path) -> tuple[str, str]:
     return lines[0][len("# expect: ") :], lines[1][len("# schema: ") :]
 
 
-def test_the_schema_is_one() -> None:
-    jsonschema.Draft7Validator.check_schema(JOB)
+def name(path: pathlib.Path) -> str:
+    return str(path.relative_to(SCHEMA).with_suffix(""))
 
 
-@pytest.mark.parametrize("path", VALID, ids=lambda path: path.stem)
+def test_the_schemas_are_schemas() -> None:
+    for schema in OF_FOLDER.values():
+        jsonschema.Draft7Validator.check_schema(schema)
+
+
+@pytest.mark.parametrize("path", VALID, ids=name)
 def test_valid(path: pathlib.Path) -> None:
     assert errors(path) == []
 
 
-@pytest.mark.parametrize("path", INVALID, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", INVALID, ids=name)
 def test_invalid(path: pathlib.Path) -> None:
     expect, schema = header(path)
     assert expect and schema in ("agrees", "beyond")

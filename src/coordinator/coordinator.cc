@@ -1,6 +1,5 @@
 #include "coordinator/coordinator.h"
 
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,7 +7,7 @@
 #include <csignal>
 
 #include "base/files.h"
-#include "base/version.h"
+#include "job/submitted.h"
 #include "spec/job_json.h"
 
 namespace phalanx::coordinator {
@@ -19,13 +18,6 @@ namespace {
 
 double wall_clock() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-std::string user_name() {
-  for (const char* name : {"USER", "LOGNAME"})
-    if (const char* user = std::getenv(name); user && *user) return user;
-  const passwd* entry = ::getpwuid(::geteuid());
-  return entry ? entry->pw_name : std::to_string(::geteuid());
 }
 
 }  // namespace
@@ -40,17 +32,12 @@ Coordinator::Coordinator(Conducted job, job::EventLog events, std::unique_ptr<No
           [this](uint64_t client) { client_gone(client); }) {}
 
 int Coordinator::run() {
-  submitted_at_ = wall_clock();
-  record(event("submitted", {{"name", job_.allocation.job},
-                             {"user", user_name()},
-                             {"host", job_.allocation.nodes.front().host},
-                             {"pid", ::getpid()},
-                             {"nodes", job_.allocation.nodes.size()},
-                             {"world", job_.world},
-                             {"version", kVersion},
-                             {"foreground", job_.foreground}}));
+  submitted_at_ = job_.submitted > 0 ? job_.submitted : wall_clock();
+  if (job_.submitted == 0)
+    record(event("submitted", job::submitted(job_.allocation.job, job_.allocation.nodes.front().host,
+                                             job_.allocation.nodes.size(), job_.world, job_.foreground)));
   const auto signals = loop_.on_signals({SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGCHLD}, [this](int signal) {
-    if (signal == SIGTERM || signal == SIGINT) cancel("signal", "signal " + std::to_string(signal), false);
+    if (signal == SIGTERM || signal == SIGINT) on_terminate(signal);
   });
   if (const Status listening = control_.listen(job_.layout.control()); !listening)
     record(
@@ -113,6 +100,7 @@ void Coordinator::on_nodes(Result<std::vector<NodeLink>> links) {
     node.address = (*links)[i].address;
     node.gpus = (*links)[i].gpus;
     node.ports = (*links)[i].ports;
+    if ((*links)[i].cpus > 0) node.cpu_count = (*links)[i].cpus;
     connect(i, std::move((*links)[i]));
   }
 }
@@ -177,14 +165,21 @@ void Coordinator::finalize() {
   finalizing_ = true;
   record(event("finalizing"));
   for (Node& node : nodes_) send(node, wire::simple("leave"));
-  gone_deadline_ = loop_.after(job_.timing.lost_after, [this] {
-    for (size_t i = 0; i < nodes_.size(); ++i)
-      if (!nodes_[i].gone) log_.say("node " + std::to_string(i) + " did not say that it is empty");
-    end();
-  });
+  gone_deadline_ = loop_.after(job_.timing.lost_after, [this] { all_should_be_gone(); });
   for (size_t i = 0; i < nodes_.size(); ++i)
     if (nodes_[i].empty || nodes_[i].gone) node_gone(i);  // it may have ended before it was asked to
   if (nodes_.empty()) end();
+}
+
+void Coordinator::all_should_be_gone() {
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    if (source_->still_brings(i)) {
+      gone_deadline_ = loop_.after(job_.timing.lost_after, [this] { all_should_be_gone(); });
+      return;
+    }
+    if (!nodes_[i].gone) log_.say("node " + std::to_string(i) + " did not say that it is empty");
+  }
+  end();
 }
 
 void Coordinator::end() {

@@ -43,9 +43,11 @@ struct Conducted {
   std::vector<std::string> environment;  // of the submitter, scrubbed
   std::string directory;                 // where all ranks run; empty: a copy of the code on each node
   bool has_code = false;
-  int world = 0;            // processes in all, as planned
-  UniqueFd submitter;       // a control connection
-  bool foreground = false;  // the job ends when that closes
+  int world = 0;         // processes in all, as planned
+  double submitted = 0;  // seconds since the epoch, where the submitter has recorded it; 0: record it
+  std::string terminator = "the system";  // who sends us SIGTERM
+  UniqueFd submitter;                     // a control connection
+  bool foreground = false;                // the job ends when that closes
   Timing timing;
 };
 
@@ -81,6 +83,7 @@ class Coordinator {
   void send_start();
   void rank_count_changed();
   void finalize();
+  void all_should_be_gone();
   void end();
   job::Event event(const char* kind, boost::json::object data = {}) const;
   void record(job::Event event);
@@ -116,6 +119,7 @@ class Coordinator {
 
   // ending.cc
   std::optional<boost::json::object> on_request(uint64_t client, const boost::json::object& request);
+  void on_terminate(int signal);
   void cancel(const std::string& why, const std::string& by, bool kill);
   void fail(Failure failure);
   void stop_ranks(const char* why, bool kill);

@@ -1,4 +1,5 @@
 // How a job comes to its end: canceled, failed, or done; and what is said of it.
+#include "base/files.h"
 #include "coordinator/coordinator.h"
 #include "job/exit.h"
 
@@ -31,6 +32,19 @@ std::optional<json::object> Coordinator::on_request(uint64_t client, const json:
   cancel(text_of(request, "why", "cancel"), text_of(request, "by", "somebody"),
          kill && kill->is_bool() && kill->get_bool());
   return json::object{{"ok", true}};
+}
+
+// By somebody who could reach us no other way and has left a note, or by the system.
+void Coordinator::on_terminate(int signal) {
+  const auto text = read_file(job_.layout.cancel_request(), 65536);
+  boost::system::error_code error;
+  const json::value note = text ? json::parse(*text, error) : json::value();
+  if (!text || error || !note.is_object())
+    return cancel("signal", job_.terminator + " (signal " + std::to_string(signal) + ")", false);
+  const json::object& request = note.get_object();
+  const json::value* kill = request.if_contains("kill");
+  cancel(text_of(request, "why", "cancel"), text_of(request, "by", "somebody"),
+         kill && kill->is_bool() && kill->get_bool());
 }
 
 void Coordinator::cancel(const std::string& why, const std::string& by, bool kill) {

@@ -16,7 +16,8 @@ struct NodeLink {
   UniqueFd guard_link;  // frames from the guard; closed when nothing of the node lives
   std::string host, address;
   std::vector<std::string> gpus;  // that it was given
-  std::vector<uint16_t> ports;    // that are held for it
+  int cpus = 0;                   // that it may use; 0: as planned
+  std::vector<uint16_t> ports{};  // that are held for it
 };
 
 struct Waiting {  // for people, and for the event log
@@ -34,6 +35,9 @@ class NodeSource {
   // The job has ended. `empty`: every node has said that nothing of the job lives any more (or there never
   // were nodes), so what was held for it can be given to others at once.
   virtual void release(bool empty) = 0;
+  // Nothing of this node runs any more, but what it has left (logs, outputs) is still on its way: the job has
+  // not ended. Its guard's link closes when it has come.
+  virtual bool still_brings(size_t) const { return false; }
 };
 
 }  // namespace phalanx::coordinator

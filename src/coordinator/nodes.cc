@@ -205,8 +205,8 @@ void Coordinator::node_lost(size_t index, const std::string& reason) {
 void Coordinator::node_gone(size_t index) {
   nodes_[index].gone = true;
   if (!finalizing_ || ended_) return;
-  for (const Node& node : nodes_)
-    if (!node.gone) return;
+  for (size_t i = 0; i < nodes_.size(); ++i)
+    if (!nodes_[i].gone || source_->still_brings(i)) return;
   end();
 }
 

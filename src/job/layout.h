@@ -2,13 +2,18 @@
 //
 //   $PHALANX_HOME (default ~/.phalanx)                                    0700
 //   +- environments.yml            names of environments -> this machine's Pythons
+//   +- computes.yml                names of computes -> where jobs can run
 //   +- jobs/.new_*/                a job folder that is being filled; no job yet
 //   +- jobs/NAME/                  one job folder = the truth about one job, readable with cat      0700
 //      +- job.yml                  the file as it was submitted (absent for `phalanx launch`)
 //      +- job.json                 the checked JobSpec (spec::to_json)
 //      +- plan.json                who runs what (plan::to_json)
 //      +- events.jsonl             what happened, one JSON object a line; locked by the living coordinator
+//      +- elsewhere.json           instead of all below: the job is on another machine, and which (ssh
+//      computes)
 //      +- control                  socket of the coordinator (cancel); gone when it is
+//      +- cancel.json              who wants its end, where the coordinator is reached by a signal only
+//      (Slurm)
 //      +- environment.0600         submitter's environment and secret; deleted at the end
 //      +- code/                    snapshot of the user's code
 //      +- nodes/0/wd/              working directory of node 0: a copy of code/ (./outputs, ./logs are kept)
@@ -34,7 +39,9 @@ struct Layout {
   std::string job_json() const { return folder + "/job.json"; }
   std::string plan_json() const { return folder + "/plan.json"; }
   std::string events() const { return folder + "/events.jsonl"; }
+  std::string elsewhere() const { return folder + "/elsewhere.json"; }
   std::string control() const { return folder + "/control"; }
+  std::string cancel_request() const { return folder + "/cancel.json"; }
   std::string environment() const { return folder + "/environment.0600"; }
   std::string code() const { return folder + "/code"; }
   std::string working_directory(int node) const { return folder + "/nodes/" + std::to_string(node) + "/wd"; }

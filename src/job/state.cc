@@ -115,6 +115,12 @@ std::string named(const boost::json::value* names) {
 }
 
 void on_queued(JobView& view, const Event& event) {
+  if (const std::string scheduler = text_of(event.data, "scheduler"); !scheduler.empty()) {
+    view.scheduler = scheduler;
+    view.scheduler_id = text_of(event.data, "id");
+    view.waiting_for = "Slurm (job " + view.scheduler_id + ")";
+    return;
+  }
   const std::string ahead = named(event.data.if_contains("ahead"));
   const int free = int_of(event.data, "free"), wanted = int_of(event.data, "slots");
   if (!ahead.empty() && free >= wanted) {
@@ -308,6 +314,36 @@ void JobView::apply(const Event& event) {
   if (state != State::queued) waiting_for.clear();
 }
 
+namespace {
+
+// No coordinator lives, and there is no end.
+void settle(JobView& view, double last, double patience_seconds) {
+  if (!view.scheduler.empty()) {
+    view.elsewhere = true;
+    return;
+  }
+  settle_abandoned(view, static_cast<double>(::time(nullptr)) - last < patience_seconds);
+}
+
+}  // namespace
+
+JobView read_log(const std::string& events, bool alive, double patience_seconds) {
+  JobView view;
+  double last = 0;
+  for (size_t at = 0; at < events.size();) {
+    const size_t end = events.find('\n', at);
+    if (end == std::string::npos) break;
+    if (const auto event = parse_event(events.substr(at, end - at))) {
+      view.apply(*event);
+      last = std::max(last, event->time);
+    }
+    at = end + 1;
+  }
+  if (!alive && !is_final(view.state)) settle(view, last, patience_seconds);
+  if (view.state == State::failed && view.ended == 0) view.ended = last;
+  return view;
+}
+
 Result<JobView> read_job(const std::string& job_folder, double patience_seconds) {
   struct stat info {};
   if (::stat(job_folder.c_str(), &info) != 0) return errno_error(job_folder);
@@ -327,8 +363,7 @@ Result<JobView> read_job(const std::string& job_folder, double patience_seconds)
   if (last == 0 && !exists(layout.events()))
     settle_damaged(view, static_cast<bool>(connect_control(job_folder)));
   else
-    settle_abandoned(view,
-                     static_cast<double>(::time(nullptr)) - (last > 0 ? last : modified) < patience_seconds);
+    settle(view, last > 0 ? last : modified, patience_seconds);
   if (view.state == State::failed) view.ended = last > 0 ? last : modified;
   return view;
 }

@@ -60,6 +60,9 @@ struct JobView {
   std::optional<int> exit_code;
   std::vector<std::string> warnings;
 
+  std::string scheduler, scheduler_id;  // that has the job: "slurm" and its number there; else empty
+  bool elsewhere = false;               // no coordinator lives as yet, or any more: its scheduler knows
+
   void apply(const Event& event);  // idempotent for a repeated event; unknown kinds change nothing
 };
 
@@ -67,6 +70,9 @@ struct JobView {
 // last event is younger than `patience`, then Failed with a verdict that says so. Without its log a job is
 // damaged, and reads NotResponding while its coordinator listens, then Failed.
 Result<JobView> read_job(const std::string& job_folder, double patience_seconds = 8);
+
+// The same of a log that was read elsewhere, and what was seen there of its coordinator.
+JobView read_log(const std::string& events, bool alive, double patience_seconds = 8);
 
 boost::json::object to_json(const JobView& view);  // what `show -o json` prints
 

@@ -60,10 +60,13 @@ class Cancel : public Command {
     if (!view) return say(view.error().reason), false;
     if (job::is_final(view->state))
       return say(job.name + " has ended already: " + to_text(view->state)), true;
+    if (const auto there = forward(job, *view)) return *there;
     auto control = connect_soon(job.folder);
-    const Status sent = control ? send_cancel(control->get(), "cancel", kill_) : Status(control.error());
+    Status sent = control ? send_cancel(control->get(), "cancel", kill_) : Status(control.error());
+    if (!sent && !view->scheduler.empty())
+      sent = engine::cancel_elsewhere(*view, job.folder, "cancel", kill_);
     if (sent) {
-      stopping.emplace_back(job, std::move(*control));
+      stopping.emplace_back(job, control ? std::move(*control) : UniqueFd());
       return true;
     }
     const auto again = view_of(job.folder);  // it may have ended just now
@@ -73,6 +76,16 @@ class Cancel : public Command {
     say(job.name + ": cannot be stopped: " +
         (started ? sent.error().reason : "it has not been started, and nobody answers who would start it"));
     return false;
+  }
+
+  // To the machine that has the job, which also waits. Nothing: it is here.
+  std::optional<bool> forward(const JobEntry& job, const job::JobView&) const {
+    std::vector<std::string> words{"cancel", job.name};
+    if (kill_) words.emplace_back("--kill");
+    if (no_wait_) words.emplace_back("--no-wait");
+    const auto code = engine::run_elsewhere(job.folder, words);
+    if (!code) return say(code.error().reason), false;
+    return *code ? std::optional(**code == 0) : std::nullopt;
   }
 
   static bool wait(const JobEntry& job, UniqueFd control) {

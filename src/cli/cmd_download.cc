@@ -7,6 +7,7 @@
 #include "cli/jobs.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
+#include "engine/engine.h"
 #include "job/layout.h"
 #include "job/outputs.h"
 #include "job/snapshot.h"
@@ -52,6 +53,7 @@ class Download : public Command {
       return fail(found->name + " has not ended yet (" + to_text(view->state) + "): its files are in " +
                       found->folder,
                   kFailed);
+    if (const Status fetched = engine::fetch(found->folder); !fetched) return fail(fetched.error(), kFailed);
     const auto copies = choose({found->folder});
     if (!copies) return fail(copies.error(), kFailed);
     if (copies->empty()) return fail(found->name + " has left nothing to download", kFailed);

@@ -4,6 +4,7 @@
 #include "cli/options.h"
 #include "cli/session.h"
 #include "cli/terminal.h"
+#include "spec/hostfile.h"
 #include "spec/parse.h"
 
 namespace phalanx::cli {
@@ -34,8 +35,11 @@ class Launch : public Command {
   void declare(CLI::App& app) override {
     app_ = &app;
     app.prefix_command();
-    add_count(app, "-N,--nodes", nodes_, 1, "Nodes (1)");
-    add_count(app, "-n,--procs-per-node", processes_, 1, "Processes on each node (1)");
+    nodes_option_ = add_count(app, "-N,--nodes", nodes_, 1, "Nodes (1)");
+    processes_option_ = add_count(app, "-n,--procs-per-node", processes_, 1, "Processes on each node (1)");
+    app.add_option("--hosts", hosts_, "Run on these hosts, by ssh, with so many processes on each: a:4,b:4")
+        ->type_name("LIST");
+    app.add_option("--compute", compute_, "Run on this compute of computes.yml")->type_name("NAME");
     app.add_flag("--mpi", mpi_, "Processes of an MPI program: MPI_Init works, without mpirun");
     add_repeated(app, "--env", variables_, "NAME=VALUE",
                  "An environment variable of the processes (may be repeated)");
@@ -65,6 +69,9 @@ class Launch : public Command {
       if (problem.error) return fail(spec::to_error(problems), kRefused);
     submission.directory = submission.spec.base_folder;
     submission.environment = own_environment();
+    submission.compute = compute_;
+    if (const Status named = use_hosts(submission); !named)
+      return fail("launch: " + named.error().reason, kRefused);
     submission.foreground = !options_.detach;
     options_.terminate_cancels = true;
     options_.colour = color_.chosen();
@@ -102,7 +109,31 @@ class Launch : public Command {
     return Done{};
   }
 
+  // Their number is that of the nodes, and their slots are that of the processes, unless these are given.
+  Status use_hosts(engine::Submission& submission) const {
+    if (hosts_.empty()) return Done{};
+    if (!compute_.empty()) return Error{Code::invalid, "--hosts and --compute: one of them"};
+    spec::Compute compute;
+    compute.kind = spec::Compute::Kind::ssh;
+    compute.name = "hosts";
+    compute.hosts = TRY(spec::parse_hosts(hosts_));
+    auto& resources = submission.spec.resources;
+    auto& processes = submission.spec.distribution.process_count_per_instance;
+    if (nodes_option_->count() == 0) resources.instance_count = static_cast<int>(compute.hosts.size());
+    if (processes_option_->count() == 0 && compute.hosts[0].slots > 0) {
+      for (const spec::Host& host : compute.hosts)
+        if (host.slots != compute.hosts[0].slots)
+          return Error{Code::invalid, "--hosts " + spec::shown(hosts_) +
+                                          ": every node runs as many processes; give the number by -n"};
+      processes = compute.hosts[0].slots;
+    }
+    submission.hosts = std::move(compute);
+    return Done{};
+  }
+
   const CLI::App* app_ = nullptr;
+  const CLI::Option *nodes_option_ = nullptr, *processes_option_ = nullptr;
+  std::string hosts_, compute_;
   int nodes_ = 1, processes_ = 1, timeout_ = 0;
   double stop_grace_ = 10;
   std::string isolation_ = "auto";

@@ -13,6 +13,7 @@
 #include "cli/options.h"
 #include "cli/terminal.h"
 #include "cli/words.h"
+#include "engine/engine.h"
 #include "job/layout.h"
 #include "job/state.h"
 
@@ -36,6 +37,9 @@ class Logs : public Command {
   int run() override {
     const auto found = find_job(name_);
     if (!found) return fail(found.error(), kFailed);
+    const auto there = engine::run_elsewhere(found->folder, words_for(found->name));
+    if (!there) return fail(there.error(), kFailed);
+    if (*there) return **there;
     const auto view = view_of(found->folder);
     if (!view) return fail(view.error(), kFailed);
     if (rank_ >= std::max(view->world, 1))
@@ -47,6 +51,18 @@ class Logs : public Command {
 
  private:
   static constexpr int kFailed = static_cast<int>(Exit::failed);
+
+  // The same command, for the machine that has the job.
+  std::vector<std::string> words_for(const std::string& name) const {
+    std::vector<std::string> words{"logs", name};
+    if (rank_ >= 0) words.insert(words.end(), {"--rank", std::to_string(rank_)});
+    if (follow_) words.emplace_back("--follow");
+    if (tail_option_->count() > 0) words.insert(words.end(), {"--tail", std::to_string(tail_)});
+    if (no_prefix_) words.emplace_back("--no-prefix");
+    words.push_back("--color=" +
+                    std::string(color_.chosen().value_or(Terminal::of(1).colour) ? "always" : "never"));
+    return words;
+  }
 
   int follow_job(const JobEntry& job) const {
     FollowOptions options;

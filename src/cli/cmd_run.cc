@@ -21,7 +21,7 @@ class Run : public Command {
                  "Change a value of the file: inputs.lr=0.1 (may be repeated)");
     add_count(app, "-N,--nodes", nodes_, 1, "Nodes, instead of resources.instance_count");
     add_count(app, "-n,--procs-per-node", processes_, 1, "Processes on each node, instead of the file's");
-    app.add_option("--compute", compute_, "Compute target, instead of the file's")->type_name("NAME");
+    app.add_option("--compute", compute_, "Where to run, instead of what the file names")->type_name("NAME");
     name_.declare(app);
     priority_option_ =
         app.add_option("--priority", priority_, "Higher runs first, -1000 to 1000")->type_name("NUMBER");
@@ -53,6 +53,7 @@ class Run : public Command {
       for (const std::string& line : unsupported.notices) say("note: " + line);
     submission.job_text = outcome.parsed->text;
     submission.environment = own_environment();
+    submission.compute = compute_;
     options_.output = output_.name;
     options_.colour = color_.chosen();
     return run_session(std::move(submission), options_);
@@ -68,7 +69,6 @@ class Run : public Command {
   Status apply_flags(spec::JobSpec& spec) const {
     TRY(name_.check());
     if (!name_.name.empty()) spec.name = name_.name;
-    if (!compute_.empty()) spec.compute = compute_;
     if (nodes_ > 0) spec.resources.instance_count = nodes_;
     if (priority_option_->count() > 0) spec.priority = priority_;
     if (oversubscribe_) spec.oversubscribe = true;

@@ -47,6 +47,8 @@ std::unique_ptr<Command> make_logs();
 std::unique_ptr<Command> make_cancel();
 std::unique_ptr<Command> make_download();
 std::unique_ptr<Command> make_validate();
+std::unique_ptr<Command> make_compute();
+std::unique_ptr<Command> make_nodes();
 std::unique_ptr<Command> make_completion();
 std::unique_ptr<Command> make_version();
 

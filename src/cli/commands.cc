@@ -22,7 +22,8 @@ constexpr CommandInfo kCommands[] = {
      "program does.",
      "phalanx launch -n 8 python train.py --lr 0.01\n"
      "phalanx launch -N 2 -n 4 -- python -m trainer\n"
-     "phalanx launch -n 2 --env OMP_NUM_THREADS=1 ./program",
+     "phalanx launch -n 2 --env OMP_NUM_THREADS=1 ./program\n"
+     "phalanx launch --hosts a:4,b:4 -- python train.py",
      Exit::refused, make_launch},
     {"list", "Look", "[options]", "List jobs, newest first", "", "phalanx list\nphalanx list --all -o json",
      Exit::usage, make_list},
@@ -34,6 +35,17 @@ constexpr CommandInfo kCommands[] = {
      "ranks as they come.",
      "phalanx logs\nphalanx logs neat_gas --rank 3 --tail 50\nphalanx logs neat_gas --follow", Exit::usage,
      make_logs},
+    {"nodes", "Look", "[--compute NAME] [options]", "Show the machines of a compute and what runs on them",
+     "Without --compute: of the one where jobs run that name none.",
+     "phalanx nodes\nphalanx nodes --compute cluster -o json", Exit::usage, make_nodes},
+    {"compute", "Look", "list|show|check [NAME] [options]",
+     "Show where jobs can run, and check that they would",
+     "Computes are described in ~/.phalanx/computes.yml and ./phalanx.yml: docs/clusters.md.\n"
+     "`check` asks every machine of it and names what would keep a job from starting, with the cure; exit "
+     "code 1 "
+     "then.",
+     "phalanx compute list\nphalanx compute show cluster -o yaml\nphalanx compute check cluster", Exit::usage,
+     make_compute},
     {"cancel", "Act", "NAME... [options]", "Stop jobs",
      "Processes get SIGTERM, and after the job's stop_grace SIGKILL. Waits until they are gone.\n"
      "A job that has ended already is no error.",

@@ -327,8 +327,9 @@ void Follower::ask_to_stop(int signal, bool kill) {
     auto control = engine::connect(layout_.folder);
     if (control) control_ = std::move(*control);
   }
-  const Status sent = control_ ? send_cancel(control_.get(), cancel_reason(signal), kill)
-                               : Status(Error{Code::unavailable, "its coordinator does not listen"});
+  const Status sent =
+      control_ ? send_cancel(control_.get(), cancel_reason(signal), kill)
+               : engine::cancel_elsewhere(result_.view, layout_.folder, cancel_reason(signal), kill);
   if (!sent)
     note("cannot stop the job: " + sent.error().reason);
   else if (kill)

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/files.h"
+#include "engine/engine.h"
 #include "job/event.h"
 #include "job/layout.h"
 #include "job/outputs.h"
@@ -89,7 +90,7 @@ boost::json::object job_object(const job::JobView& view, const std::string& fold
 Result<job::JobView> view_of(const std::string& folder, double patience_seconds) {
   auto log = open_file(job::Layout{folder}.events(), O_RDONLY);
   if (!log && log.error().code == Code::denied) return std::move(log).error();
-  return job::read_job(folder, patience_seconds);
+  return engine::view_of(folder, patience_seconds);
 }
 
 }  // namespace phalanx::cli

@@ -6,6 +6,7 @@
 
 #include <csignal>
 
+#include "base/files.h"
 #include "cli/cancel.h"
 #include "cli/cli.h"
 #include "cli/follow.h"
@@ -19,11 +20,23 @@ namespace {
 
 constexpr int kRefused = static_cast<int>(Exit::refused);
 
+std::string indented(const std::string& lines) {
+  std::string text;
+  for (size_t at = 0; at < lines.size();) {
+    const size_t end = std::min(lines.find('\n', at), lines.size());
+    text += "  " + lines.substr(at, end - at) + "\n";
+    at = end + 1;
+  }
+  return text;
+}
+
 int dry_run(const engine::Submission& submission, const SessionOptions& options) {
-  const auto plan = engine::preview(submission);
-  if (!plan) return fail(plan.error(), kRefused);
+  const auto preview = engine::preview(submission);
+  if (!preview) return fail(preview.error(), kRefused);
   const auto format = format_of(options.output).value_or(Format::table);
-  put(format == Format::table ? plan::describe(*plan) : render(format, plan::to_json(*plan)), Exit::refused);
+  std::string text = plan::describe(preview->plan);
+  if (!preview->script.empty()) text += "\nbatch script\n" + indented(preview->script);
+  put(format == Format::table ? text : render(format, plan::to_json(preview->plan)), Exit::refused);
   return static_cast<int>(Exit::ok);
 }
 
@@ -85,7 +98,41 @@ int exit_code(const Followed& followed) {
   return followed.view.exit_code.value_or(kRefused);
 }
 
+// The job is on another machine, where `phalanx attach` watches it for us. Ctrl-C in a terminal reaches that.
+int watch_elsewhere(const engine::Handle& handle, const SessionOptions& options) {
+  int interrupts = 0;
+  const auto on_signal = [&](int signal) {
+    if (signal != SIGINT && !options.terminate_cancels) return false;
+    ++interrupts;
+    const std::vector<std::string> words{"stop", handle.name, cancel_reason(signal),
+                                         interrupts > 1 ? "kill" : "end"};
+    const auto told = engine::run_elsewhere(handle.folder, words);
+    if (!told) say("cannot stop the job: " + told.error().reason);
+    return interrupts < 3;
+  };
+  const auto code = engine::run_elsewhere(
+      handle.folder,
+      {"attach", handle.name, options.quiet ? "quiet" : "words", std::to_string(options.only_rank)},
+      on_signal);
+  return code ? code->value_or(kRefused) : unwatched(code.error(), handle.name);
+}
+
 }  // namespace
+
+int attach(const std::string& name, bool quiet, int only_rank) {
+  const auto job = find_job(name);
+  if (!job) return fail(job.error(), kRefused);
+  SessionOptions options;
+  options.quiet = quiet;
+  FollowOptions follow_options;
+  follow_options.words = !quiet;
+  follow_options.only_rank = only_rank;
+  auto control = engine::connect(job->folder);
+  const auto followed = follow(job->folder, control ? *std::move(control) : UniqueFd(), follow_options);
+  if (!followed) return unwatched(followed.error(), name);
+  if (job::is_final(followed->view.state)) tell_end(followed->view, job->folder, options);
+  return exit_code(*followed);
+}
 
 std::vector<std::string> own_environment() {
   std::vector<std::string> lines;
@@ -106,6 +153,7 @@ int run_session(engine::Submission submission, const SessionOptions& options) {
     for (const std::string& note : handle->notes) say("note: " + note);
   if (options.detach) return signal != 0 ? take_back(*handle, signal) : detach(*handle, options);
   if (!options.quiet) say("job " + handle->name);
+  if (exists(job::Layout{handle->folder}.elsewhere())) return watch_elsewhere(*handle, options);
   FollowOptions follow_options;
   // From here on the job looks after itself; what stays held is read by follow().
   if (options.terminate_cancels)

@@ -20,6 +20,9 @@ struct SessionOptions {
 // Returns the exit code: the job's own, 130 after Ctrl-C, 125 for a refusal.
 int run_session(engine::Submission submission, const SessionOptions& options);
 
+// Watches a job of this machine to its end, for a `run` on another one.
+int attach(const std::string& name, bool quiet, int only_rank);
+
 std::vector<std::string> own_environment();  // "NAME=value"
 
 }  // namespace phalanx::cli

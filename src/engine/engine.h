@@ -1,13 +1,17 @@
 // engine.h - where a job runs. An engine gets one node process onto each node and knows no frameworks.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "engine/interrupts.h"
+#include "job/state.h"
 #include "plan/plan.h"
+#include "spec/compute.h"
 #include "spec/job_spec.h"
 
 namespace phalanx::engine {
@@ -17,8 +21,10 @@ struct Submission {
   std::string job_text;                  // the file as written; empty for `phalanx launch`
   std::vector<std::string> environment;  // "NAME=value" of the submitter
   std::string directory;                 // `launch`: where ranks run; empty: a copy of the code per node
-  int watched_rank = -1;    // whose lines alone are wanted; an error where the job has no such rank
-  bool foreground = false;  // the job ends when the submitter does (control connection closed)
+  int watched_rank = -1;  // whose lines alone are wanted; an error where the job has no such rank
+  std::optional<spec::Compute> hosts;  // `--hosts`
+  std::string compute;                 // `--compute`; empty: what the job file names, or the default
+  bool foreground = false;             // the job ends when the submitter does (control connection closed)
 };
 
 struct Handle {
@@ -28,8 +34,12 @@ struct Handle {
   std::vector<std::string> notes;  // worth a line each to the user before the job starts
 };
 
-// What a job would get and run here, without starting anything: `--dry-run`.
-Result<plan::Plan> preview(const Submission& submission);
+// What a job would get and run, without starting anything: `--dry-run`.
+struct Preview {
+  plan::Plan plan;
+  std::string script;  // that a scheduler would be given; "" where there is none
+};
+Result<Preview> preview(const Submission& submission);
 
 // What the environment that the job names is on this machine, as `submit` would say it. Code::invalid where
 // environments.yml is wrong, or what it names is not there. Sources the script of `activate:`.
@@ -42,6 +52,24 @@ Result<std::vector<std::string>> environment_notes(const spec::JobSpec& spec,
 // back, and is an error. A later one waits there for the caller, who has the handle by which the job is
 // stopped.
 Result<Handle> submit(Submission submission, Interrupts& interrupts);
+
+// A job whose coordinator and folder are on another machine: `phalanx WORDS` is to be run there, with our
+// standard input and outputs. Nothing: the job is here. Else the exit code. Without a terminal, SIGINT and
+// SIGTERM ask `on_signal` (false: leave at once), if given.
+Result<std::optional<int>> run_elsewhere(const std::string& job_folder, const std::vector<std::string>& words,
+                                         const std::function<bool(int signal)>& on_signal = {});
+
+// A job as it stands, wherever its folder is and whoever has it. As job::read_job; Code::unavailable where
+// the machine that has it cannot be reached.
+Result<job::JobView> view_of(const std::string& job_folder, double patience_seconds = 8);
+
+// Asks for the end of a job whose coordinator does not listen on this machine: by its scheduler.
+// Code::unavailable where it has none.
+Status cancel_elsewhere(const job::JobView& view, const std::string& job_folder, const std::string& why,
+                        bool kill);
+
+// Outputs and logs of an ended job that is on another machine, into its folder here.
+Status fetch(const std::string& job_folder);
 
 // Where programs on this machine ask a coordinator for something. One JSON object a line each way:
 //   {"do": "cancel", "by": "ann", "why": "cancel" | "interrupt" | "terminate" | "hangup", "kill":

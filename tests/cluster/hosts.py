@@ -14,11 +14,12 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from conftest import eventually
+from conftest import TOP, eventually
 
 from cluster.machines import Machine, Network, call, hosts_file
 
@@ -243,13 +244,19 @@ class Hosts:
         shutil.copy(self._client / "id.pub", authorized)
         make_key(self._server(name) / "ssh_host_ed25519_key")
         self._write_server(name)
+        folders = {"/root": self.home(name), "/etc/ssh": self._server(name)}
+        for tools in sorted({Path(sys.base_prefix).resolve(), Path(sys.prefix).resolve(), TOP}):
+            if tools.is_relative_to("/root"):  # this Python may be installed there, and programs want it
+                below = self.home(name) / tools.relative_to("/root")
+                below.mkdir(parents=True, exist_ok=True)
+                folders = {str(below): tools, **folders}  # before the home covers it
         self.machines[name] = Machine(
             name,
             self.folder / name,
             network=True,
             private=PRIVATE,
             shared=(self.shared,),
-            folders={"/root": self.home(name), "/etc/ssh": self._server(name)},
+            folders=folders,
             files={"/etc/hosts": self._names(name)},
         )
 

@@ -86,7 +86,7 @@ void LocalNodes::start_nodes() {
     if (!started) return deliver(std::move(started).error());  // the others end when their links close
     const node::NodeConfig& config = plan_.nodes[i];
     links.push_back({std::move(started->link), std::move(started->guard_link), config.host, config.address,
-                     gpus_of(i), config.ports});
+                     gpus_of(i), 0, config.ports});
   }
   deliver(std::move(links));
 }

@@ -1,4 +1,4 @@
-#include "engine/local/environment.h"
+#include "engine/environment.h"
 
 #include <algorithm>
 #include <chrono>
@@ -11,7 +11,7 @@
 #include "process/spawn.h"
 #include "spec/environments.h"
 
-namespace phalanx::engine::local {
+namespace phalanx::engine {
 
 namespace {
 
@@ -192,4 +192,4 @@ Result<JobEnvironment> environment_for(const spec::JobSpec& spec, const std::vec
   return environment;
 }
 
-}  // namespace phalanx::engine::local
+}  // namespace phalanx::engine

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "spec/job_spec.h"
 
-namespace phalanx::engine::local {
+namespace phalanx::engine {
 
 struct JobEnvironment {
   std::vector<std::string> variables;  // "NAME=value", without another launcher's identity
@@ -20,4 +20,4 @@ struct JobEnvironment {
 // there.
 Result<JobEnvironment> environment_for(const spec::JobSpec& spec, const std::vector<std::string>& submitted);
 
-}  // namespace phalanx::engine::local
+}  // namespace phalanx::engine

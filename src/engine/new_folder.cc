@@ -1,4 +1,4 @@
-#include "engine/local/new_folder.h"
+#include "engine/new_folder.h"
 
 #include <sys/stat.h>
 
@@ -9,7 +9,7 @@
 #include "base/files.h"
 #include "job/name.h"
 
-namespace phalanx::engine::local {
+namespace phalanx::engine {
 namespace {
 
 constexpr const char* kStart = ".new_";  // of its name meanwhile; a job's name has no '.' at its start
@@ -71,4 +71,4 @@ Status NewFolder::settle() {
   return Done{};
 }
 
-}  // namespace phalanx::engine::local
+}  // namespace phalanx::engine

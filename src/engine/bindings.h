@@ -8,7 +8,7 @@
 #include "job/layout.h"
 #include "spec/job_spec.h"
 
-namespace phalanx::engine::local {
+namespace phalanx::engine {
 
 struct Bindings {
   std::map<std::string, std::string> inputs, outputs;  // as plan::Allocation takes them
@@ -18,4 +18,4 @@ struct Bindings {
 // path that the file names. Makes nothing. Code::invalid with the input's name and the cure.
 Result<Bindings> bind(const spec::JobSpec& spec, const job::Layout& layout);
 
-}  // namespace phalanx::engine::local
+}  // namespace phalanx::engine

@@ -1,11 +1,11 @@
-#include "engine/local/bindings.h"
+#include "engine/bindings.h"
 
 #include "base/files.h"
 #include "job/outputs.h"
 #include "spec/job_output_ref.h"
 #include "spec/parse.h"
 
-namespace phalanx::engine::local {
+namespace phalanx::engine {
 
 namespace {
 
@@ -61,4 +61,4 @@ Result<Bindings> bind(const spec::JobSpec& spec, const job::Layout& layout) {
   return bindings;
 }
 
-}  // namespace phalanx::engine::local
+}  // namespace phalanx::engine

@@ -8,7 +8,7 @@
 #include "job/event.h"
 #include "job/layout.h"
 
-namespace phalanx::engine::local {
+namespace phalanx::engine {
 
 class NewFolder {
  public:
@@ -33,4 +33,4 @@ class NewFolder {
 
 Error taken(const job::Layout& job);  // there is a job of that name
 
-}  // namespace phalanx::engine::local
+}  // namespace phalanx::engine

@@ -1,0 +1,144 @@
+#include <algorithm>
+
+#include "base/files.h"
+#include "engine/check/checker.h"
+#include "engine/slurm/explain.h"
+#include "job/layout.h"
+#include "spec/hostlist.h"
+#include "spec/problem.h"
+
+namespace phalanx::engine::check {
+
+namespace {
+
+constexpr const char* kToken = "/.phalanx-check";  // as probe.cc reads it
+
+// The partitions that jobs go to: by name, or the standard one.
+std::vector<slurm::Partition> chosen(const std::vector<slurm::Partition>& all, const std::string& names) {
+  std::vector<slurm::Partition> out;
+  const std::string list = "," + names + ",";
+  for (const slurm::Partition& one : all)
+    if (names.empty() ? one.standard : list.find("," + one.name + ",") != std::string::npos)
+      out.push_back(one);
+  return out;
+}
+
+bool has(const std::vector<std::string>& list, const std::string& name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+Result<std::vector<std::string>> expanded(const std::vector<std::string>& lists) {
+  std::vector<std::string> out;
+  for (const std::string& list : lists)
+    for (std::string& name : TRY(spec::expand_hostlist(list))) out.push_back(std::move(name));
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> Checker::srun_words(const std::string& node, const std::string& text) const {
+  std::vector<std::string> words{"srun",
+                                 "--quiet",
+                                 "--nodes=1",
+                                 "--ntasks=1",
+                                 "--immediate=30",
+                                 "--time=2",
+                                 "--job-name=phalanx-check",
+                                 "--nodelist=" + node};
+  const auto given = [&](const char* option, const std::string& value) {
+    if (!value.empty()) words.push_back(std::string(option) + value);
+  };
+  given("--partition=", compute_.partition);
+  given("--account=", compute_.account);
+  given("--qos=", compute_.qos);
+  given("--reservation=", compute_.reservation);
+  given("--constraint=", compute_.constraint);
+  for (const char* word : {"/bin/sh", "-c"}) words.emplace_back(word);
+  words.push_back(text);
+  return words;
+}
+
+// Those that jobs of this compute can get.
+Result<std::vector<slurm::Node>> Checker::slurm_nodes(const std::vector<slurm::Partition>& partitions) {
+  const std::vector<std::string> wanted = TRY(expanded(compute_.nodes)),
+                                 unwanted = TRY(expanded(compute_.exclude));
+  std::vector<slurm::Node> out;
+  for (slurm::Node& node : TRY(slurm::Queue(environment_).nodes())) {
+    const bool here = std::any_of(partitions.begin(), partitions.end(),
+                                  [&](const slurm::Partition& p) { return has(node.partitions, p.name); });
+    if (here && (wanted.empty() || has(wanted, node.name)) && !has(unwanted, node.name))
+      out.push_back(std::move(node));
+  }
+  return out;
+}
+
+// Those of them that can be asked now.
+std::vector<size_t> Checker::add_slurm_nodes(const std::vector<slurm::Node>& nodes) {
+  std::vector<size_t> free;
+  bool any = false;
+  for (const slurm::Node& node : nodes) {
+    const bool idle = node.usable() && node.used_cpus < node.cpus;
+    any = any || node.usable();
+    if (idle) free.push_back(report_.nodes.size());
+    report_.nodes.push_back({node.name, idle, {}, node.usable()});
+    if (!node.usable())
+      report_.findings.push_back({node.name, false, slurm::explain(node), "jobs run without it meanwhile"});
+  }
+  if (!any) fatal("", "no node of it can be used", "ask the cluster's administrator, or name other nodes");
+  return free;
+}
+
+void Checker::ask_slurm_nodes(const std::vector<size_t>& nodes) {
+  const auto words = [&](const std::string& node, const std::string& text) {
+    return process::Question{srun_words(node, text), "", ""};
+  };
+  const auto failure = [&](NodeReport& node, const process::Answer& answer) {
+    if (answer.errors.find("Unable to allocate resources") == std::string::npos)
+      return fail(node, "srun: " + last_line(answer.errors));
+    node.asked = false;  // taken meanwhile, or refused
+    report_.findings.push_back(
+        {node.name, false, "gives no job now: " + last_line(answer.errors), "try again later"});
+  };
+  ask(nodes, question_, words, failure);
+}
+
+Status Checker::leave_token() {
+  question_.folder = compute_.folder.empty() ? job::home() : compute_.folder;
+  TRY(make_folders(question_.folder));
+  return write_file(question_.folder + kToken, question_.token + "\n");
+}
+
+Result<Report> Checker::slurm() {
+  // Inside an allocation srun would make a step of that.
+  std::erase_if(environment_, [](const std::string& line) {
+    return line.starts_with("SLURM_") && !line.starts_with("SLURM_CONF=");
+  });
+  const auto all = TRY(slurm::Queue(environment_).partitions());
+  const auto partitions = chosen(all, compute_.partition);
+  if (partitions.empty()) {
+    std::vector<std::string> known;
+    known.reserve(all.size());
+    for (const slurm::Partition& one : all) known.push_back(one.name);
+    fatal("",
+          compute_.partition.empty() ? "Slurm has no standard partition"
+                                     : "there is no partition " + compute_.partition,
+          "name one in `partition` of the compute: " + spec::join(known));
+    return finish();
+  }
+  for (const slurm::Partition& one : partitions)
+    if (!one.up) fatal("", "partition " + one.name + " is not up", "ask the cluster's administrator");
+  const auto nodes = TRY(slurm_nodes(partitions));
+  const std::vector<size_t> free = add_slurm_nodes(nodes);
+  if (const Status left = leave_token(); !left) {
+    fatal("", "this machine may not write there: " + left.error().reason,
+          "name another `folder` in the compute");
+    return finish();
+  }
+  ask_slurm_nodes(free);
+  (void)remove_tree(question_.folder + kToken);
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (report_.nodes[i].facts) report_.nodes[i].facts->gpus = nodes[i].gpus;  // a job without GPUs sees none
+  return finish();
+}
+
+}  // namespace phalanx::engine::check

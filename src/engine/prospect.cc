@@ -1,0 +1,78 @@
+#include "engine/prospect.h"
+
+#include <sys/stat.h>
+
+#include "base/files.h"
+#include "engine/bindings.h"
+#include "job/layout.h"
+#include "job/name.h"
+#include "job/snapshot.h"
+#include "spec/job_json.h"
+#include "spec/job_name.h"
+#include "spec/parse.h"
+
+namespace phalanx::engine {
+
+namespace {
+
+Status check_rank(int watched, int world) {
+  if (watched < world) return Done{};
+  return Error{Code::invalid,
+               "--rank " + std::to_string(watched) + ": the job has " +
+                   (world == 1 ? "one process, which is rank 0" : "ranks 0 to " + std::to_string(world - 1))};
+}
+
+// "" where the folder is ours alone, as it should be; a warning on a file system that cannot say so.
+std::string privacy_note(const std::string& folder) {
+  struct stat info {};
+  if (::stat(folder.c_str(), &info) != 0 || (info.st_mode & 0077) == 0) return "";
+  return job::jobs_folder() + ": this file system has no private folders, so others on it can read the job";
+}
+
+}  // namespace
+
+Result<std::string> choose_name(const spec::JobSpec& spec) {
+  if (spec.name.empty()) return job::random_name();
+  if (const std::string wrong = spec::wrong_with_name(spec.name); !wrong.empty())
+    return Error{Code::invalid, "name '" + spec::shown(spec.name) + "' " + wrong};
+  if (const job::Layout layout = job::Layout::of(spec.name); exists(layout.folder)) return taken(layout);
+  return spec.name;
+}
+
+Result<Prospect> look_ahead(const Submission& submission, const std::string& name,
+                            std::vector<plan::AllocatedNode> nodes) {
+  const spec::JobSpec& spec = submission.spec;
+  const job::Layout layout = job::Layout::of(name);
+  Prospect prospect;
+  plan::Allocation& allocation = prospect.allocation;
+  allocation.job = name;
+  allocation.folder = layout.folder;
+  allocation.attached_file = layout.folder + "/hostfile";
+  Bindings bindings = TRY(bind(spec, layout));
+  allocation.inputs = std::move(bindings.inputs);
+  allocation.outputs = std::move(bindings.outputs);
+  allocation.nodes = std::move(nodes);
+  prospect.plan = TRY(plan::make_plan(spec, allocation));
+  TRY(check_rank(submission.watched_rank, prospect.plan.world));
+  prospect.environment = TRY(environment_for(spec, submission.environment));
+  for (std::string& note : prospect.environment.notes) prospect.plan.notes.push_back(std::move(note));
+  return prospect;
+}
+
+Status fill_folder(const Submission& submission, Prospect& prospect, NewFolder& folder,
+                   const Interrupts& interrupts) {
+  constexpr uint64_t kFirstEvents = 4096;
+  const job::Layout& layout = folder.layout();
+  TRY(make_folders(layout.user_logs()));
+  if (std::string note = privacy_note(layout.folder); !note.empty())
+    prospect.plan.notes.push_back(std::move(note));
+  if (!submission.job_text.empty()) TRY(write_file(layout.job_yml(), submission.job_text));
+  for (const auto& [name, path] : prospect.allocation.outputs) TRY(make_folders(folder.place_of(path), 0755));
+  if (!submission.spec.code.empty())
+    TRY(job::take_snapshot(spec::local_path(submission.spec, submission.spec.code), layout.code(),
+                           [&] { return interrupts.waiting() != 0; }));
+  // Before the fork, so that a disk without room for the log refuses the job.
+  return folder.events().reserve(kFirstEvents);
+}
+
+}  // namespace phalanx::engine

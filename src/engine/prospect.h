@@ -1,0 +1,51 @@
+// prospect.h - what every engine does before a job starts: looks ahead without changing anything, then fills
+// the job's folder.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/engine.h"
+#include "engine/environment.h"
+#include "engine/interrupts.h"
+#include "engine/new_folder.h"
+#include "plan/plan.h"
+
+namespace phalanx::engine {
+
+// A job that is about to be: all that can be known without changing anything.
+struct Prospect {
+  plan::Allocation allocation;
+  plan::Plan plan;
+  JobEnvironment environment;
+};
+
+// The name that the job asks for, or a random one. Code::invalid where it cannot be, or there is a job of
+// that name.
+Result<std::string> choose_name(const spec::JobSpec& spec);
+
+// `nodes`: what the engine gives, or hopes for. Code::invalid: the job cannot run so, with the cure.
+Result<Prospect> look_ahead(const Submission& submission, const std::string& name,
+                            std::vector<plan::AllocatedNode> nodes);
+
+// Everything in the job folder that is there before the coordinator. An interrupt that waits ends it.
+Status fill_folder(const Submission& submission, Prospect& prospect, NewFolder& folder,
+                   const Interrupts& interrupts);
+
+// Whatever the submitter's umask: what belongs to the job can be read and written by its owner, who else
+// could neither look at it nor remove it. Ranks have it so too.
+class OwnersUmask {
+ public:
+  OwnersUmask() : before_(::umask(0077)) { ::umask(before_ & 0077); }
+  ~OwnersUmask() { ::umask(before_); }
+  OwnersUmask(const OwnersUmask&) = delete;
+  OwnersUmask& operator=(const OwnersUmask&) = delete;
+
+ private:
+  mode_t before_;
+};
+
+}  // namespace phalanx::engine

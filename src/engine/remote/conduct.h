@@ -1,0 +1,19 @@
+// conduct.h - the coordinator of a job whose nodes are other machines, in a process of its own.
+#pragma once
+
+#include "base/result.h"
+#include "engine/remote/order.h"
+#include "engine/remote/remote_nodes.h"
+#include "job/event.h"
+
+namespace phalanx::engine::remote {
+
+// The nodes of the order, as those who dial are matched with them.
+RemotePlan remote_plan(const Order& order);
+
+// The whole job, in the folder of the order, which is there, with its log. `nodes` listens already. The exit
+// code of the process (not the job's). `terminator`: who ends us by SIGTERM, for people.
+int conduct(Order order, job::EventLog events, std::unique_ptr<RemoteNodes> nodes,
+            const std::string& terminator);
+
+}  // namespace phalanx::engine::remote

@@ -1,0 +1,90 @@
+// A job that Slurm has: what it says of it, and how it is told to end.
+#include <unistd.h>
+
+#include <boost/json.hpp>
+#include <chrono>
+
+#include "base/files.h"
+#include "engine/slurm/explain.h"
+#include "engine/slurm/queue.h"
+#include "engine/slurm/slurm.h"
+#include "job/exit.h"
+#include "job/layout.h"
+#include "job/submitted.h"
+#include "process/capture.h"
+
+extern char** environ;
+
+namespace phalanx::engine::slurm {
+
+namespace {
+
+constexpr std::chrono::seconds kLimit{20};
+
+std::vector<std::string> own_environment() {
+  std::vector<std::string> lines;
+  for (char** line = environ; *line; ++line) lines.emplace_back(*line);
+  return lines;
+}
+
+void end(job::JobView& view, job::State state, job::Exit exit, std::string text, std::string hint) {
+  job::Verdict verdict;
+  verdict.text = std::move(text);
+  verdict.hint = std::move(hint);
+  verdict.exit_code = code(exit);
+  view.state = state;
+  view.exit_code = verdict.exit_code;
+  view.verdict = std::move(verdict);
+  view.waiting_for.clear();
+}
+
+}  // namespace
+
+void settle(job::JobView& view) {
+  const std::string name = "Slurm job " + view.scheduler_id;
+  const auto jobs = Queue(own_environment()).jobs({view.scheduler_id});
+  if (!jobs) {
+    view.state = job::State::not_responding;
+    view.warnings.push_back(jobs.error().reason);
+    return;
+  }
+  if (jobs->empty())
+    return end(view, job::State::failed, job::Exit::refused,
+               name + " is gone, and its coordinator ended without a word",
+               "system_logs/slurm.log may say why; submit it again");
+  const Job& job = jobs->front();
+  switch (job.phase()) {
+    case Phase::waiting:
+      view.state = job::State::queued;
+      view.waiting_for = name + ", which " + explain(job);
+      return;
+    case Phase::starting:
+    case Phase::running:
+    case Phase::ending:
+      return;  // its coordinator is about to come, or to go: as the events say
+    case Phase::ended:
+    case Phase::unknown:
+      break;
+  }
+  const bool canceled = job.state.starts_with("CANCELLED") || job.state == "PREEMPTED";
+  end(view, canceled ? job::State::canceled : job::State::failed,
+      canceled ? job::Exit::terminated : job::Exit::refused, name + " " + explain(job),
+      canceled ? "" : "system_logs/slurm.log may say more");
+}
+
+// To one that waits Slurm says it; of one that runs the coordinator must know who asked, and then has it from
+// Slurm.
+Status cancel(const job::JobView& view, const std::string& job_folder, const std::string& why, bool kill) {
+  const auto jobs = TRY(Queue(own_environment()).jobs({view.scheduler_id}));
+  const bool runs = !jobs.empty() && jobs.front().phase() == Phase::running;
+  const boost::json::object asked{{"why", why}, {"by", job::user_name()}, {"kill", kill}};
+  TRY(write_file(job::Layout{job_folder}.cancel_request(), boost::json::serialize(asked)));
+  std::vector<std::string> words{"scancel"};
+  if (runs && !kill) words.insert(words.end(), {"--batch", "--signal=TERM"});
+  words.push_back(view.scheduler_id);
+  const auto told = TRY(process::capture(words, own_environment(), kLimit));
+  if (told.code != 0) return Error{Code::unavailable, "scancel: " + told.output.substr(0, 200)};
+  return Done{};
+}
+
+}  // namespace phalanx::engine::slurm

@@ -1,0 +1,131 @@
+#include "engine/slurm/slurm.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/files.h"
+#include "engine/prospect.h"
+#include "engine/remote/order.h"
+#include "engine/remote/own_program.h"
+#include "engine/slurm/script.h"
+#include "job/event.h"
+#include "job/layout.h"
+#include "job/submitted.h"
+#include "machine/machine.h"
+#include "process/capture.h"
+
+namespace phalanx::engine::slurm {
+
+namespace json = boost::json;
+
+namespace {
+
+constexpr std::chrono::seconds kSbatchLimit{60};  // it retries for itself while the controller restarts
+
+double wall_clock() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// What Slurm will give, as far as that can be said: which machines is its choice. Of each node as many GPUs
+// are asked for as processes want.
+std::vector<plan::AllocatedNode> hoped_for(const spec::JobSpec& spec) {
+  std::vector<plan::AllocatedNode> nodes(static_cast<size_t>(spec.resources.instance_count));
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    nodes[i].name = "node-" + std::to_string(i);
+    nodes[i].address = "node-" + std::to_string(i);
+  }
+  return nodes;
+}
+
+std::vector<std::string> environment_for_slurm(const std::vector<std::string>& submitted) {
+  std::vector<std::string> lines;
+  for (const std::string& line : submitted)
+    if (!line.starts_with("SBATCH_")) lines.push_back(line);  // would win over what the script says
+  return lines;
+}
+
+ScriptParts parts_of(const spec::JobSpec& spec, const std::string& name, std::string program) {
+  return {name, job::Layout::of(name).folder, std::move(program), spec.resources.instance_count, 0};
+}
+
+Status record(job::EventLog& events, const char* kind, json::object data) {
+  job::Event event;
+  event.time = wall_clock();
+  event.kind = kind;
+  event.data = std::move(data);
+  return events.append(std::move(event));
+}
+
+// The number of the job. sbatch says why not in words that its users know.
+Result<std::string> sbatch(const std::string& script, const std::vector<std::string>& environment) {
+  auto ran = process::capture({"sbatch", "--parsable", "--export=NONE", script}, environment, kSbatchLimit);
+  if (!ran && ran.error().code == Code::not_found)
+    return Error{Code::unavailable, "Slurm is not installed here: there is no sbatch on PATH"};
+  if (!ran) return std::move(ran).error().context("sbatch");
+  std::string said = ran->output;
+  while (!said.empty() && said.back() == '\n') said.pop_back();
+  if (ran->code != 0) return Error{Code::invalid, "Slurm refuses the job: " + said};
+  const size_t line = said.rfind('\n') == std::string::npos ? 0 : said.rfind('\n') + 1;
+  return said.substr(line, said.find(';', line) - line);  // "number;cluster"; warnings come before it
+}
+
+remote::Order order_of(Submission& submission, Prospect& prospect, const spec::Compute& compute) {
+  remote::Order order;
+  order.has_code = !submission.spec.code.empty();
+  order.spec = std::move(submission.spec);
+  order.allocation = std::move(prospect.allocation);
+  for (plan::AllocatedNode& node : order.allocation.nodes) node.address.clear();
+  order.environment = std::move(prospect.environment.variables);
+  order.directory = std::move(submission.directory);
+  order.interface = compute.interface;
+  order.world = prospect.plan.world;
+  order.submitted = wall_clock();
+  return order;
+}
+
+}  // namespace
+
+Result<plan::Plan> preview(const Submission& submission, const spec::Compute&) {
+  return TRY(look_ahead(submission, TRY(choose_name(submission.spec)), hoped_for(submission.spec))).plan;
+}
+
+std::string preview_script(const Submission& submission, const spec::Compute& compute,
+                           const std::string& name) {
+  return script(submission.spec, compute, parts_of(submission.spec, name, remote::own_program_path()));
+}
+
+Result<Handle> submit(Submission submission, const spec::Compute& compute, Interrupts& interrupts) {
+  const std::string name = TRY(choose_name(submission.spec));
+  Prospect prospect = TRY(look_ahead(submission, name, hoped_for(submission.spec)));
+  const job::Layout layout = job::Layout::of(name);
+  const std::vector<std::string> environment = environment_for_slurm(submission.environment);
+  const OwnersUmask umask;
+  interrupts.hold();
+  const std::string program = TRY(remote::keep_own_program());
+  NewFolder folder = TRY(NewFolder::make(layout));
+  TRY(fill_folder(submission, prospect, folder, interrupts));
+  TRY(make_folders(folder.layout().system_logs()));
+  const std::string batch = script(submission.spec, compute, parts_of(submission.spec, name, program));
+  TRY(write_file(folder.layout().folder + "/sbatch.sh", batch, 0700));
+  const std::vector<std::string> notes = prospect.plan.notes;
+  const int nodes = submission.spec.resources.instance_count, world = prospect.plan.world;
+  const remote::Order order = order_of(submission, prospect, compute);
+  TRY(write_file(folder.layout().environment(), json::serialize(remote::to_json(order))));
+  json::object first = job::submitted(name, machine::host_name(), static_cast<size_t>(nodes), world, false);
+  first["compute"] = compute.name;
+  TRY(record(folder.events(), "submitted", std::move(first)));
+  if (interrupts.waiting() != 0) return Error{Code::unavailable, "interrupted"};
+  TRY(folder.settle());
+  const auto id = sbatch(layout.folder + "/sbatch.sh", environment);
+  if (!id) {
+    (void)remove_tree(layout.folder);
+    return id.error();
+  }
+  TRY(record(folder.events(), "queued", {{"scheduler", "slurm"}, {"id", *id}}));
+  return Handle{name, layout.folder, UniqueFd(), notes};
+}
+
+}  // namespace phalanx::engine::slurm

@@ -1,0 +1,186 @@
+#include "engine/ssh/elsewhere.h"
+
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <boost/json.hpp>
+#include <csignal>
+#include <cstdlib>
+#include <optional>
+
+#include "base/files.h"
+#include "base/loop.h"
+#include "base/unique_fd.h"
+#include "engine/ssh/connection.h"
+#include "process/capture.h"
+#include "process/gather.h"
+#include "process/spawn.h"
+
+extern char** environ;
+
+namespace phalanx::engine::ssh {
+
+namespace json = boost::json;
+
+std::string to_json(const Elsewhere& elsewhere) {
+  return json::serialize(json::object{{"host", elsewhere.host},
+                                      {"options", json::value_from(elsewhere.options)},
+                                      {"home", elsewhere.home},
+                                      {"program", elsewhere.program},
+                                      {"compute", elsewhere.compute}}) +
+         "\n";
+}
+
+Result<Elsewhere> read_elsewhere(const std::string& text) {
+  try {
+    const json::value value = json::parse(text);
+    const json::object& object = value.as_object();
+    return Elsewhere{json::value_to<std::string>(object.at("host")),
+                     json::value_to<std::vector<std::string>>(object.at("options")),
+                     json::value_to<std::string>(object.at("home")),
+                     json::value_to<std::string>(object.at("program")),
+                     json::value_to<std::string>(object.at("compute"))};
+  } catch (const std::exception&) {
+    return Error{Code::invalid, "elsewhere.json, which says where the job is, is damaged"};
+  }
+}
+
+namespace {
+
+std::string command_of(const Elsewhere& elsewhere, const std::vector<std::string>& words) {
+  std::string command =
+      "exec env PHALANX_HOME=" + in_shell(elsewhere.home) + " " + in_shell(elsewhere.program);
+  for (const std::string& word : words) command += " " + in_shell(word);
+  return command;
+}
+
+std::vector<std::string> own_environment() {
+  std::vector<std::string> lines;
+  for (char** line = environ; *line; ++line) lines.emplace_back(*line);
+  return lines;
+}
+
+std::string name_of(const job::Layout& layout) { return layout.folder.substr(layout.folder.rfind('/') + 1); }
+
+Result<process::Answer> ask(const Elsewhere& elsewhere, const std::vector<std::string>& words,
+                            std::chrono::seconds limit) {
+  const Connection ssh(elsewhere.options);
+  auto answer = std::move(process::gather({ssh.question(elsewhere.host, command_of(elsewhere, words))},
+                                          own_environment(), limit)[0]);
+  if (!answer)
+    return Error{Code::unavailable, elsewhere.host + ", where the job is: " + answer.error().reason};
+  if (answer->code == 255) return Error{Code::unavailable, explain(elsewhere.host, answer->errors)};
+  return answer;
+}
+
+}  // namespace
+
+bool is_known(const job::Layout& layout) {
+  struct stat info {};
+  return ::stat(layout.events().c_str(), &info) == 0 && info.st_size > 0;
+}
+
+Result<job::JobView> view(const Elsewhere& elsewhere, const job::Layout& layout, double patience_seconds) {
+  constexpr std::chrono::seconds kLimit{15};
+  const auto answer = TRY(ask(elsewhere, {"events", name_of(layout)}, kLimit));
+  const size_t line = answer.output.find('\n');  // "alive" or "dead", then the log
+  if (answer.code != 0 || line == std::string::npos)
+    return Error{Code::not_found, elsewhere.host + " has no job " + name_of(layout) + " any more"};
+  const std::string events = answer.output.substr(line + 1);
+  job::JobView view = job::read_log(events, answer.output.substr(0, line) == "alive", patience_seconds);
+  if (job::is_final(view.state)) (void)write_file(layout.events(), events);
+  return view;
+}
+
+Status fetch(const Elsewhere& elsewhere, const job::Layout& layout) {
+  constexpr std::chrono::seconds kLimit{3600};
+  const std::string there = elsewhere.home + "/jobs/" + name_of(layout);
+  const std::string archive = layout.folder + "/fetched.tar.gz";
+  const Connection ssh(elsewhere.options);
+  const std::string script =
+      "cd " + in_shell(there) + " && tar -czf - --exclude=code --exclude=events.jsonl " +
+      "$(ls -d user_logs system_logs outputs job.json plan.json job.yml nodes/*/wd/outputs "
+      "nodes/*/wd/logs 2>/dev/null)";
+  std::string shell;
+  for (const std::string& word : ssh.words(elsewhere.host, "sh -c " + in_shell(script)))
+    shell += in_shell(word) + " ";
+  const auto packed =
+      TRY(process::capture({"sh", "-c", shell + "> " + in_shell(archive)}, own_environment(), kLimit));
+  if (packed.code != 0) return Error{Code::unavailable, explain(elsewhere.host, packed.output)};
+  const auto unpacked =
+      TRY(process::capture({"tar", "-xzf", archive, "-C", layout.folder}, own_environment(), kLimit));
+  ::unlink(archive.c_str());
+  if (unpacked.code != 0) return Error{Code::internal, "tar: " + unpacked.output};
+  return Done{};
+}
+
+namespace {
+
+Result<process::Spawned> start_ssh(const Elsewhere& elsewhere, const std::vector<std::string>& words,
+                                   bool terminal) {
+  std::string command =
+      "exec env PHALANX_HOME=" + in_shell(elsewhere.home) + " " + in_shell(elsewhere.program);
+  for (const std::string& word : words) command += " " + in_shell(word);
+  const char* path = ::getenv("PATH");
+  process::Spawn spawn;
+  spawn.program = TRY(process::find_program("ssh", path ? path : "/usr/bin:/bin", "/"));
+  spawn.own = Connection(elsewhere.options).words(elsewhere.host, command_of(elsewhere, words), terminal);
+  for (const std::string& word : spawn.own) spawn.argv.push_back(word.c_str());
+  spawn.argv.push_back(nullptr);
+  for (char** line = environ; *line; ++line) spawn.env.push_back(*line);
+  spawn.env.push_back(nullptr);
+  spawn.error = STDERR_FILENO;
+  const process::Spawned child = process::spawn(std::move(spawn));
+  if (child.error != 0) return errno_error("ssh", child.error);
+  return child;
+}
+
+int code_of(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
+
+// The terminal is the child's meanwhile: what is typed, Ctrl-C too, goes there.
+class LentTerminal {
+ public:
+  explicit LentTerminal(pid_t group) {
+    before_ = ::signal(SIGTTOU, SIG_IGN);
+    ::tcsetpgrp(STDIN_FILENO, group);
+  }
+  ~LentTerminal() {
+    ::tcsetpgrp(STDIN_FILENO, ::getpgrp());
+    ::signal(SIGTTOU, before_);
+  }
+  LentTerminal(const LentTerminal&) = delete;
+  LentTerminal& operator=(const LentTerminal&) = delete;
+
+ private:
+  void (*before_)(int);
+};
+
+}  // namespace
+
+Result<int> run_there(const Elsewhere& elsewhere, const std::vector<std::string>& words,
+                      const OnSignal& on_signal) {
+  const bool terminal = ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
+  Loop loop;
+  Loop::Watch signals;
+  if (!terminal && on_signal)
+    signals = loop.on_signals({SIGINT, SIGTERM, SIGHUP}, [&](int signal) {
+      if (!on_signal(signal)) loop.stop();
+    });
+  const process::Spawned child = TRY(start_ssh(elsewhere, words, terminal));
+  const UniqueFd end(static_cast<int>(::syscall(SYS_pidfd_open, child.pid, 0)));
+  if (!end) return errno_error("pidfd_open");
+  std::optional<LentTerminal> lent;
+  if (terminal) lent.emplace(child.pid);
+  const auto watch = loop.watch(end.get(), EPOLLIN, [&](uint32_t) { loop.stop(); });
+  loop.run();
+  int status = 0;
+  if (::waitpid(child.pid, &status, WNOHANG) == child.pid) return code_of(status);
+  ::kill(-child.pid, SIGTERM);  // a signal of ours has ended the watching
+  ::waitpid(child.pid, &status, 0);
+  return code_of(status);
+}
+
+}  // namespace phalanx::engine::ssh

@@ -1,0 +1,283 @@
+#include "engine/ssh/ssh.h"
+
+#include <gnu/libc-version.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <chrono>
+
+#include "base/files.h"
+#include "engine/prospect.h"
+#include "engine/remote/order.h"
+#include "engine/remote/own_program.h"
+#include "engine/ssh/connection.h"
+#include "engine/ssh/elsewhere.h"
+#include "job/layout.h"
+#include "job/name.h"
+#include "job/snapshot.h"
+#include "net/digest.h"
+#include "node/uplink.h"
+#include "process/capture.h"
+#include "spec/parse.h"
+
+namespace phalanx::engine::ssh {
+
+namespace json = boost::json;
+
+namespace {
+
+constexpr std::chrono::seconds kProbeLimit{30}, kUploadLimit{600}, kStartLimit{60};
+
+double wall_clock() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+Result<std::vector<spec::Host>> hosts_for(const spec::JobSpec& spec, const spec::Compute& compute) {
+  const auto wanted = static_cast<size_t>(spec.resources.instance_count);
+  if (wanted > compute.hosts.size())
+    return Error{Code::invalid, "the job wants " + std::to_string(wanted) + " nodes, and compute " +
+                                    compute.name + " has " + std::to_string(compute.hosts.size()) + " hosts"};
+  return std::vector<spec::Host>(compute.hosts.begin(), compute.hosts.begin() + static_cast<long>(wanted));
+}
+
+std::vector<plan::AllocatedNode> hoped_for(const std::vector<spec::Host>& hosts) {
+  std::vector<plan::AllocatedNode> nodes;
+  for (const spec::Host& host : hosts) {
+    plan::AllocatedNode node;
+    node.name = host.name.substr(host.name.find('@') + 1);
+    node.address = node.name;
+    nodes.push_back(std::move(node));
+  }
+  return nodes;
+}
+
+// ---- what the hosts are, and the program on them ---------------------------------------------------
+
+struct Facts {
+  std::string machine, libc, home;
+  bool has_program = false;
+};
+
+struct Program {
+  std::string digest;  // SHA-256 of this program
+  std::string in(const std::string& home) const { return home + "/bin/phalanx-" + digest.substr(0, 16); }
+};
+
+// In sh, whatever shell the user has there.
+std::string probe(const Program& program, const std::string& folder) {
+  return "home=" + (folder.empty() ? std::string("${PHALANX_HOME:-$HOME/.phalanx}") : in_shell(folder)) +
+         "\nuname -m\ngetconf GNU_LIBC_VERSION 2>/dev/null || echo none\necho \"$home\"\ntest -x \"" +
+         program.in("$home") + "\" && echo has || echo lacks\n";
+}
+
+Result<Facts> read_facts(const std::string& host, const Result<process::Answer>& answer) {
+  if (!answer) return Error{answer.error().code, host + ": " + answer.error().reason};
+  if (answer->code == 255) return Error{Code::unavailable, explain(host, answer->errors)};
+  std::vector<std::string> lines;
+  for (size_t at = 0; at < answer->output.size();) {
+    const size_t end = std::min(answer->output.find('\n', at), answer->output.size());
+    lines.push_back(answer->output.substr(at, end - at));
+    at = end + 1;
+  }
+  if (answer->code != 0 || lines.size() < 4)
+    return Error{Code::unavailable,
+                 host + ": its shell does not run a command: " + answer->errors.substr(0, 300)};
+  lines.erase(lines.begin(), lines.end() - 4);  // a profile may have greeted us first
+  return Facts{lines[0], lines[1], lines[2], lines[3] == "has"};
+}
+
+// Every host that cannot be used is named, not the first alone.
+Result<std::vector<Facts>> look_at(const Connection& ssh, const std::vector<spec::Host>& hosts,
+                                   const Program& program, const std::string& folder,
+                                   const std::vector<std::string>& environment) {
+  std::vector<process::Question> questions;
+  for (const spec::Host& host : hosts)
+    questions.push_back(ssh.question(host.name, "sh", probe(program, folder)));
+  const auto answers = process::gather(questions, environment, kProbeLimit);
+  utsname here{};
+  ::uname(&here);
+  std::vector<Facts> all;
+  std::string wrong;
+  const auto complain = [&](const std::string& text) { wrong += (wrong.empty() ? "" : "\n  ") + text; };
+  for (size_t i = 0; i < hosts.size(); ++i) {
+    auto facts = read_facts(hosts[i].name, answers[i]);
+    if (!facts)
+      complain(facts.error().reason);
+    else if (facts->machine != here.machine)
+      complain(hosts[i].name + ": is a " + facts->machine + ", and this program is for " + here.machine);
+    else
+      all.push_back(*std::move(facts));
+  }
+  if (!wrong.empty()) return Error{Code::unavailable, wrong};
+  return all;
+}
+
+Status upload_program(const Connection& ssh, const std::vector<spec::Host>& hosts,
+                      const std::vector<Facts>& facts, const Program& program,
+                      const std::vector<std::string>& environment) {
+  std::vector<process::Question> questions;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < hosts.size(); ++i) {
+    if (facts[i].has_program) continue;
+    const std::string path = program.in(facts[i].home);
+    const std::string bin = in_shell(facts[i].home + "/bin");
+    const std::string script =
+        "umask 077; mkdir -p " + bin + " && new=$(mktemp " + bin +
+        "/.new.XXXXXX) && cat > \"$new\" && echo " + program.digest +
+        "\"  $new\" | sha256sum --check --quiet && chmod 755 \"$new\" && mv \"$new\" " + in_shell(path) +
+        " && " + in_shell(path) + " version || { rm -f \"$new\"; exit 1; }";
+    questions.push_back({ssh.words(hosts[i].name, "sh -c " + in_shell(script)), "", "/proc/self/exe"});
+    names.push_back(hosts[i].name);
+  }
+  const auto answers = process::gather(questions, environment, kUploadLimit);
+  std::string wrong;
+  for (size_t i = 0; i < answers.size(); ++i) {
+    if (answers[i] && answers[i]->code == 0) continue;
+    const std::string words = answers[i] ? answers[i]->errors : answers[i].error().reason;
+    const bool old = words.find("GLIBC") != std::string::npos;
+    wrong += (wrong.empty() ? "" : "\n  ") + names[i] +
+             (old ? ": its C library is too old for this program, which was made with glibc " +
+                        std::string(::gnu_get_libc_version())
+                  : ": the program cannot be put there: " + words.substr(0, 300));
+  }
+  return wrong.empty() ? Status(Done{}) : Status(Error{Code::unavailable, wrong});
+}
+
+// ---- the job ---------------------------------------------------------------------------------------
+
+struct Place {  // on the first host
+  std::string host, home, program;
+  std::string command(const std::string& words) const {
+    return "exec env PHALANX_HOME=" + in_shell(home) + " " + in_shell(program) + " " + words;
+  }
+};
+
+Result<process::Answer> ask(const Connection& ssh, const std::string& host, process::Question question,
+                            const std::vector<std::string>& environment, std::chrono::milliseconds limit) {
+  auto answer = std::move(process::gather({std::move(question)}, environment, limit)[0]);
+  if (!answer) return Error{answer.error().code, host + ": " + answer.error().reason};
+  if (answer->code == 255) return Error{Code::unavailable, explain(host, answer->errors)};
+  (void)ssh;
+  return answer;
+}
+
+// The code, where the coordinator will find it.
+Result<std::string> upload_code(const Connection& ssh, const Place& place, const std::string& code,
+                                const std::vector<std::string>& environment) {
+  const std::string folder = place.home + "/incoming/" + job::random_name();
+  const std::string archive = code + ".tar.gz";
+  const auto packed = process::capture({"tar", "-C", code, "-czf", archive, "."}, environment, kUploadLimit);
+  if (!packed || packed->code != 0)
+    return Error{Code::internal,
+                 "tar cannot pack the code: " + (packed ? packed->output : packed.error().reason)};
+  const std::string script =
+      "umask 077; mkdir -p " + in_shell(folder) + " && tar -xzf - -C " + in_shell(folder);
+  const process::Question question{ssh.words(place.host, "sh -c " + in_shell(script)), "", archive};
+  const auto answer = TRY(ask(ssh, place.host, question, environment, kUploadLimit));
+  if (answer.code != 0)
+    return Error{Code::unavailable,
+                 place.host + ": the code cannot be put there: " + answer.errors.substr(0, 300)};
+  return folder;
+}
+
+// The coordinator, detached. Where its nodes find it.
+Result<std::string> start_coordinator(const Connection& ssh, const Place& place, const remote::Order& order,
+                                      const std::vector<std::string>& environment) {
+  const auto answer = TRY(
+      ask(ssh, place.host,
+          ssh.question(place.host, place.command("coordinate ssh"), json::serialize(remote::to_json(order))),
+          environment, kStartLimit));
+  if (answer.code != 0) {
+    std::string words = answer.errors;
+    while (!words.empty() && words.back() == '\n') words.pop_back();
+    constexpr std::string_view kOwn = "phalanx: ";
+    return Error{Code::invalid,
+                 place.host + ": " + (words.starts_with(kOwn) ? words.substr(kOwn.size()) : words)};
+  }
+  return answer.output;
+}
+
+Status start_nodes(const Connection& ssh, const std::vector<spec::Host>& hosts,
+                   const std::vector<Facts>& facts, const Program& program, const std::string& meeting,
+                   const std::vector<std::string>& environment) {
+  std::vector<process::Question> questions;
+  for (size_t i = 0; i < hosts.size(); ++i) {
+    const Place place{hosts[i].name, facts[i].home, program.in(facts[i].home)};
+    questions.push_back(ssh.question(place.host, place.command("node - " + std::to_string(i)), meeting));
+  }
+  const auto answers = process::gather(questions, environment, kStartLimit);
+  std::string wrong;
+  for (size_t i = 0; i < answers.size(); ++i) {
+    if (answers[i] && answers[i]->code == 0) continue;
+    wrong += (wrong.empty() ? "" : "\n  ") + (!answers[i] ? hosts[i].name + ": " + answers[i].error().reason
+                                              : answers[i]->code == 255
+                                                  ? explain(hosts[i].name, answers[i]->errors)
+                                                  : hosts[i].name + ": " + answers[i]->errors);
+  }
+  return wrong.empty() ? Status(Done{}) : Status(Error{Code::unavailable, wrong});
+}
+
+Result<Program> own_program() { return Program{TRY(net::sha256_of_file("/proc/self/exe"))}; }
+
+}  // namespace
+
+Result<plan::Plan> preview(const Submission& submission, const spec::Compute& compute) {
+  const auto hosts = TRY(hosts_for(submission.spec, compute));
+  return TRY(look_ahead(submission, TRY(choose_name(submission.spec)), hoped_for(hosts))).plan;
+}
+
+Result<Handle> submit(Submission submission, const spec::Compute& compute, Interrupts& interrupts) {
+  const std::string name = TRY(choose_name(submission.spec));
+  const auto hosts = TRY(hosts_for(submission.spec, compute));
+  Prospect prospect = TRY(look_ahead(submission, name, hoped_for(hosts)));
+  const std::vector<std::string> environment = submission.environment;
+  const Connection ssh(compute);
+  const Program program = TRY(own_program());
+  const auto facts = TRY(look_at(ssh, hosts, program, compute.folder, environment));
+  TRY(upload_program(ssh, hosts, facts, program, environment));
+  const Place place{hosts[0].name, facts[0].home, program.in(facts[0].home)};
+
+  const OwnersUmask umask;
+  interrupts.hold();
+  const job::Layout layout = job::Layout::of(name);
+  NewFolder folder = TRY(NewFolder::make(layout));
+  remote::Order order;
+  order.has_code = !submission.spec.code.empty();
+  if (order.has_code) {
+    TRY(job::take_snapshot(spec::local_path(submission.spec, submission.spec.code), folder.layout().code(),
+                           [&] { return interrupts.waiting() != 0; }));
+    order.incoming = TRY(upload_code(ssh, place, folder.layout().code(), environment));
+  }
+  if (interrupts.waiting() != 0) return Error{Code::unavailable, "interrupted"};
+  order.allocation = std::move(prospect.allocation);
+  order.allocation.folder = place.home + "/jobs/" + name;
+  order.allocation.attached_file = order.allocation.folder + "/hostfile";
+  for (auto& [output, path] : order.allocation.outputs)
+    if (path.starts_with(layout.folder + "/"))
+      path = order.allocation.folder + path.substr(layout.folder.size());
+  order.spec = std::move(submission.spec);
+  order.environment = std::move(prospect.environment.variables);
+  order.job_text = std::move(submission.job_text);
+  order.directory = std::move(submission.directory);
+  order.interface = compute.interface;
+  order.world = prospect.plan.world;
+  order.submitted = wall_clock();
+  order.foreground = submission.foreground;
+
+  const Elsewhere elsewhere{place.host, ssh.options(), place.home, place.program, compute.name};
+  TRY(write_file(folder.layout().elsewhere(), to_json(elsewhere)));
+  const std::string meeting = TRY(start_coordinator(ssh, place, order, environment));
+  const Status started = start_nodes(ssh, hosts, facts, program, meeting, environment);
+  if (!started) {
+    (void)ask(ssh, place.host, ssh.question(place.host, place.command("cancel --kill " + in_shell(name))),
+              environment, kStartLimit);
+    return started.error();
+  }
+  TRY(folder.settle());
+  return Handle{name, layout.folder, UniqueFd(), prospect.plan.notes};
+}
+
+}  // namespace phalanx::engine::ssh

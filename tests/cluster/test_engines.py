@@ -1,0 +1,149 @@
+"""One job file, unchanged, on this machine, on ssh hosts and on Slurm: it runs, fails and is stopped alike."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import TOP, Phalanx, eventually
+
+from cluster.hosts import Hosts
+from cluster.places import COMPUTES, Place, interrupt, job_file
+from cluster.slurm import Slurm
+
+
+@pytest.fixture(params=sorted(COMPUTES))
+def place(request: pytest.FixtureRequest, phalanx: Phalanx) -> Place:
+    kind = request.param
+    phalanx.home.mkdir()
+    text, env, names = COMPUTES[kind], {}, ["local"]
+    if kind == "slurm":
+        slurm: Slurm = request.getfixturevalue("slurm")
+        env, names = slurm.environment(), [f"n{i}" for i in range(1, 5)]
+    if kind.startswith("ssh"):
+        hosts: Hosts = request.getfixturevalue("hosts")
+        env, names = hosts.environment(), hosts.names
+        text = text.replace("SHARED", str(hosts.shared / "phalanx"))
+    (phalanx.home / "computes.yml").write_text(text)
+    return Place(kind, phalanx, {key: env[key] for key in ("PATH", "SLURM_CONF") if key in env}, names)
+
+
+def shown(place: Place, name: str) -> dict[str, Any]:
+    done = place.run("show", name, "-o", "json")
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_a_job_runs_and_every_rank_knows_its_place(place: Place, tmp_path: Path) -> None:
+    say = 'echo "$(hostname) $RANK/$WORLD_SIZE $NODE_RANK $LOCAL_RANK $MASTER_ADDR:$MASTER_PORT $(cat hello.txt)"'
+    done = place.submit(job_file(tmp_path, say), "--name", "job")
+    assert done.returncode == 0, done.stderr
+    words = [line.split("] ", 1)[1].split() for line in done.stdout.splitlines()]
+    assert sorted(word[1] for word in words) == ["0/4", "1/4", "2/4", "3/4"]
+    assert sorted((word[2], word[3]) for word in words) == [("0", "0"), ("0", "1"), ("1", "0"), ("1", "1")]
+    assert len({word[4] for word in words}) == 1
+    assert all(word[5] == "hello" for word in words)
+    if place.kind != "local":
+        assert len({word[0] for word in words}) == 2
+        assert {word[0] for word in words} <= set(place.hosts)
+        assert not words[0][4].startswith("127.")
+    job = shown(place, "job")
+    assert (job["state"], job["exit_code"]) == ("Completed", 0)
+    listed = json.loads(place.run("list", "-o", "json").stdout)
+    assert [(one["name"], one["state"], one["world"]) for one in listed] == [("job", "Completed", 4)]
+
+
+def test_the_first_failure_ends_all_and_gives_its_code(place: Place, tmp_path: Path) -> None:
+    script = "if [ $RANK = 3 ]; then echo the end; exit 7; fi; sleep 1000"
+    done = place.submit(job_file(tmp_path, script), "--name", "job")
+    assert done.returncode == 7, done.stderr
+    assert "rank 3 (node 1" in done.stderr
+    assert "the end" in done.stderr
+    job = shown(place, "job")
+    assert (job["state"], job["exit_code"]) == ("Failed", 7)
+    assert sorted(rank["stopped"] for rank in job["ranks"]) == [False, True, True, True]
+
+
+def test_cancel_reaches_the_ranks(place: Place, tmp_path: Path) -> None:
+    file = job_file(tmp_path, "trap 'echo stopping; exit 0' TERM; echo ready; while :; do sleep 0.1; done")
+    assert place.submit(file, "--name", "job", "--detach").returncode == 0
+    eventually(lambda: place.run("logs", "job").stdout.count("ready") == 4, 60)
+    done = place.run("cancel", "job")
+    assert done.returncode == 0, done.stderr
+    assert shown(place, "job")["state"] == "Canceled"
+    assert place.run("logs", "job").stdout.count("stopping") == 4
+
+
+def test_ctrl_c_stops_the_job(place: Place, tmp_path: Path) -> None:
+    run = place.start(job_file(tmp_path, "echo ready; sleep 1000"), "--name", "job")
+    assert run.stdout
+    seen = ""
+    while seen.count("ready") < 1:
+        line = run.stdout.readline()
+        assert line, seen
+        seen += line
+    interrupt(run)
+    run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert shown(place, "job")["state"] == "Canceled"
+
+
+def test_outputs_come_back(place: Place, tmp_path: Path) -> None:
+    script = "mkdir -p outputs; echo $RANK > outputs/$RANK.txt; echo $RANK > ${{outputs.model}}/$RANK.bin"
+    file = job_file(tmp_path, script, more="outputs:\n  model: {type: uri_folder}\n")
+    done = place.submit(file, "--name", "job")
+    assert done.returncode == 0, done.stderr
+    back = tmp_path / "back"
+    done = place.run("download", "job", "-p", back, "--all")
+    assert done.returncode == 0, done.stderr
+    assert sorted(file.name for file in back.rglob("*.bin")) == ["0.bin", "1.bin", "2.bin", "3.bin"]
+    assert sorted(file.name for file in back.rglob("outputs/*.txt")) == ["0.txt", "1.txt", "2.txt", "3.txt"]
+    assert len(list(back.rglob("std_log_process_*.txt"))) == 4
+
+
+def test_pytorch_trains_over_two_nodes(place: Place) -> None:
+    done = place.submit(TOP / "examples/pytorch-ddp/job.yml", "--name", "job", timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert shown(place, "job")["state"] == "Completed"
+
+
+def test_nothing_secret_is_left_in_the_folder(place: Place, tmp_path: Path) -> None:
+    done = place.phalanx.run(
+        *("run", job_file(tmp_path, "echo done"), *place.options, "--name", "job"),
+        env=place.env | {"MY_TOKEN": "the-secret-word"},
+    )
+    assert done.returncode == 0, done.stderr
+    folders = [place.phalanx.home]
+    for folder in folders:
+        for file in folder.rglob("*"):
+            if file.is_file() and "bin" not in file.parts:
+                assert b"the-secret-word" not in file.read_bytes(), file
+
+
+def test_ranks_on_slurm_get_the_gpus_of_their_nodes(phalanx: Phalanx, slurm: Slurm, tmp_path: Path) -> None:
+    phalanx.home.mkdir()
+    (phalanx.home / "computes.yml").write_text(COMPUTES["slurm"])
+    place = Place("slurm", phalanx, {"SLURM_CONF": slurm.environment()["SLURM_CONF"]}, [])
+    done = place.submit(job_file(tmp_path, "echo $LOCAL_RANK:$CUDA_VISIBLE_DEVICES"))
+    assert done.returncode == 0, done.stderr
+    assert sorted(line.split()[-1] for line in done.stdout.splitlines()) in (
+        ["0:0,1", "0:0,1", "1:0,1", "1:0,1"],
+        ["0:0,1", "1:0,1"],  # equal lines of several ranks are one
+    )
+
+
+def test_dry_run_shows_the_batch_script_and_submits_nothing(
+    phalanx: Phalanx, slurm: Slurm, tmp_path: Path
+) -> None:
+    phalanx.home.mkdir()
+    (phalanx.home / "computes.yml").write_text(COMPUTES["slurm"])
+    place = Place("slurm", phalanx, {"SLURM_CONF": slurm.environment()["SLURM_CONF"]}, [])
+    done = place.submit(job_file(tmp_path, "true"), "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "#SBATCH --nodes=2" in done.stdout
+    assert '#SBATCH --partition="debug"' in done.stdout
+    assert not slurm.jobs()
+    assert not list(phalanx.home.glob("jobs/*"))

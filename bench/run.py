@@ -433,7 +433,10 @@ def mpi_init(bench: Bench) -> list[Row]:
     # MPICH's launcher takes four names of this machine for four nodes; that their ranks talk over the network
     # has to be said. Open MPI's makes one node of it, in its favour.
     hydra = ["UCX_TLS=tcp,self", "mpiexec", "-launcher", "fork", "-hosts", "a,b,c,d", "-ppn"]
-    peers = {"mpich": lambda per_node: [*hydra, str(per_node)], "openmpi5": lambda _: MPIRUN}
+    peers: dict[str, Callable[[int], list[str]]] = {
+        "mpich": lambda per_node: [*hydra, str(per_node)],
+        "openmpi5": lambda _: MPIRUN,
+    }
     rows = []
     for mpi, peer in peers.items():
         start = mpi_environment(mpi)

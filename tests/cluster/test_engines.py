@@ -1,4 +1,4 @@
-"""One job file, unchanged, on this machine, on ssh hosts and on Slurm: it runs, fails and is stopped alike."""
+"""One job file, on this machine, on ssh hosts and on Slurm: it runs, fails and is stopped alike."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def shown(place: Place, name: str) -> dict[str, Any]:
 
 
 def test_a_job_runs_and_every_rank_knows_its_place(place: Place, tmp_path: Path) -> None:
-    say = 'echo "$(hostname) $RANK/$WORLD_SIZE $NODE_RANK $LOCAL_RANK $MASTER_ADDR:$MASTER_PORT $(cat hello.txt)"'
+    place_of = "$RANK/$WORLD_SIZE $NODE_RANK $LOCAL_RANK $MASTER_ADDR:$MASTER_PORT"
+    say = f'echo "$(hostname) {place_of} $(cat hello.txt)"'
     done = place.submit(job_file(tmp_path, say), "--name", "job")
     assert done.returncode == 0, done.stderr
     words = [line.split("] ", 1)[1].split() for line in done.stdout.splitlines()]
@@ -111,16 +112,12 @@ def test_pytorch_trains_over_two_nodes(place: Place) -> None:
 
 
 def test_nothing_secret_is_left_in_the_folder(place: Place, tmp_path: Path) -> None:
-    done = place.phalanx.run(
-        *("run", job_file(tmp_path, "echo done"), *place.options, "--name", "job"),
-        env=place.env | {"MY_TOKEN": "the-secret-word"},
-    )
+    place.env["MY_TOKEN"] = "the-secret-word"
+    done = place.submit(job_file(tmp_path, "echo done"), "--name", "job")
     assert done.returncode == 0, done.stderr
-    folders = [place.phalanx.home]
-    for folder in folders:
-        for file in folder.rglob("*"):
-            if file.is_file() and "bin" not in file.parts:
-                assert b"the-secret-word" not in file.read_bytes(), file
+    for file in place.phalanx.home.rglob("*"):
+        if file.is_file() and "bin" not in file.parts:
+            assert b"the-secret-word" not in file.read_bytes(), file
 
 
 def test_ranks_on_slurm_get_the_gpus_of_their_nodes(phalanx: Phalanx, slurm: Slurm, tmp_path: Path) -> None:

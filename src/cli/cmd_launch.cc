@@ -70,6 +70,7 @@ class Launch : public Command {
     submission.directory = submission.spec.base_folder;
     submission.environment = own_environment();
     submission.compute = compute_;
+    submission.all_nodes = nodes_option_->count() == 0;
     if (const Status named = use_hosts(submission); !named)
       return fail("launch: " + named.error().reason, kRefused);
     submission.foreground = !options_.detach;

@@ -59,6 +59,8 @@ Result<Preview> preview(const Submission& submission) {
 }
 
 Result<Handle> submit(Submission submission, Interrupts& interrupts) {
+  const bool launch = !submission.spec.argv.empty() && submission.compute.empty() && !submission.hosts;
+  if (launch && slurm::inside_allocation()) return slurm::launch_inside(std::move(submission), interrupts);
   const Choice choice = TRY(choose(submission));
   const auto begin = [&]() -> Result<Handle> {
     switch (choice.compute.kind) {

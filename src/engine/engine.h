@@ -23,6 +23,7 @@ struct Submission {
   std::string directory;                 // `launch`: where ranks run; empty: a copy of the code per node
   int watched_rank = -1;  // whose lines alone are wanted; an error where the job has no such rank
   std::optional<spec::Compute> hosts;  // `--hosts`
+  bool all_nodes = false;              // `launch` without -N: all that an allocation of Slurm around us has
   std::string compute;                 // `--compute`; empty: what the job file names, or the default
   bool foreground = false;             // the job ends when the submitter does (control connection closed)
 };

@@ -144,3 +144,23 @@ def test_dry_run_shows_the_batch_script_and_submits_nothing(
     assert '#SBATCH --partition="debug"' in done.stdout
     assert not slurm.jobs()
     assert not list(phalanx.home.glob("jobs/*"))
+
+
+def test_launch_in_an_allocation_uses_its_nodes(phalanx: Phalanx, slurm: Slurm) -> None:
+    env = phalanx.environment(SLURM_CONF=slurm.environment()["SLURM_CONF"])
+    say = "echo $(hostname) $RANK $WORLD_SIZE"
+    inner = [str(phalanx.program), "launch", "-n", "2", "--", "sh", "-c", say]
+    done = slurm.run("salloc", "--nodes=2", "--exclusive", *inner, env=env)
+    assert done.returncode == 0, done.stderr
+    words = [line.split("] ", 1)[1].split() for line in done.stdout.splitlines()]
+    assert sorted(int(word[1]) for word in words) == [0, 1, 2, 3]
+    assert len({word[0] for word in words}) == 2
+    assert {word[2] for word in words} == {"4"}
+
+
+def test_launch_in_an_allocation_asks_for_no_more_than_it_has(phalanx: Phalanx, slurm: Slurm) -> None:
+    env = phalanx.environment(SLURM_CONF=slurm.environment()["SLURM_CONF"])
+    inner = [str(phalanx.program), "launch", "-N", "3", "--", "true"]
+    done = slurm.run("salloc", "--nodes=2", *inner, env=env)
+    assert done.returncode == 125
+    assert "3 nodes are wanted, and the allocation has 2" in done.stderr

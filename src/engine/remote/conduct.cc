@@ -25,8 +25,7 @@ RemotePlan remote_plan(const Order& order) {
   return plan;
 }
 
-int conduct(Order order, job::EventLog events, std::unique_ptr<RemoteNodes> nodes,
-            const std::string& terminator) {
+int conduct(Order order, job::EventLog events, std::unique_ptr<RemoteNodes> nodes, Company company) {
   process::set_name("phalanx-coord");
   const job::Layout layout{order.allocation.folder};
   coordinator::Conducted job;
@@ -38,7 +37,9 @@ int conduct(Order order, job::EventLog events, std::unique_ptr<RemoteNodes> node
   job.has_code = order.has_code;
   job.world = order.world;
   job.submitted = order.submitted;
-  job.terminator = terminator;
+  job.terminator = std::move(company.terminator);
+  job.foreground = order.foreground && company.submitter;
+  job.submitter = std::move(company.submitter);
   coordinator::Coordinator coordinator(std::move(job), std::move(events), std::move(nodes));
   return coordinator.run();
 }

@@ -11,9 +11,13 @@ namespace phalanx::engine::remote {
 // The nodes of the order, as those who dial are matched with them.
 RemotePlan remote_plan(const Order& order);
 
+struct Company {
+  std::string terminator;  // who ends us by SIGTERM, for people
+  UniqueFd submitter;      // a control connection; with Order::foreground the job ends when that closes
+};
+
 // The whole job, in the folder of the order, which is there, with its log. `nodes` listens already. The exit
-// code of the process (not the job's). `terminator`: who ends us by SIGTERM, for people.
-int conduct(Order order, job::EventLog events, std::unique_ptr<RemoteNodes> nodes,
-            const std::string& terminator);
+// code of the process (not the job's).
+int conduct(Order order, job::EventLog events, std::unique_ptr<RemoteNodes> nodes, Company company);
 
 }  // namespace phalanx::engine::remote

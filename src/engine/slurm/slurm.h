@@ -19,6 +19,11 @@ Result<Handle> submit(Submission submission, const spec::Compute& compute, Inter
 std::string preview_script(const Submission& submission, const spec::Compute& compute,
                            const std::string& name);
 
+// Whether somebody has made an allocation around us, and we are no step of it.
+bool inside_allocation();
+// A command on its nodes; the coordinator is here, as in the local engine.
+Result<Handle> launch_inside(Submission submission, Interrupts& interrupts);
+
 // On the first node of the allocation, from the batch script. The exit code of the script.
 int coordinate(const std::string& folder);
 

@@ -52,7 +52,8 @@ Status coordinate_or_why() {
     ::setsid();
     const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
     for (const int fd : {0, 1, 2}) ::dup2(null.get(), fd);
-    return remote::conduct(std::move(order), std::move(folder.events()), std::move(nodes), "the system");
+    return remote::conduct(std::move(order), std::move(folder.events()), std::move(nodes),
+                           {"the system", UniqueFd()});
   });
   if (!pid) {
     (void)remove_tree(folder.layout().folder);

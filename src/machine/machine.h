@@ -26,7 +26,13 @@ std::vector<Gpu> find_gpus();
 struct HeldPort {
   uint16_t number = 0;
   UniqueFd holder;
+  UniqueFd claim;  // of a port that was asked for by number
 };
 Result<HeldPort> hold_port();
+
+// That one; an error when it is in use. Holders would not be in one another's way, so a claim keeps out other
+// callers of this: a name, which like the port belongs to the network namespace and goes with its last
+// descriptor.
+Result<HeldPort> hold_port(uint16_t number);
 
 }  // namespace phalanx::machine

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -121,6 +122,20 @@ TEST(Ports, a_held_port_is_not_given_to_anybody_else) {
   ASSERT_TRUE(first && second);
   EXPECT_NE(first->number, 0);
   EXPECT_NE(first->number, second->number);
+}
+
+TEST(Ports, one_that_is_asked_for_by_number_has_one_holder_at_a_time) {
+  const auto reserved = hold_port();  // so that nobody else takes it meanwhile
+  ASSERT_TRUE(reserved);
+  {
+    const auto held = hold_port(reserved->number);
+    ASSERT_TRUE(held) << held.error().reason;
+    EXPECT_EQ(held->number, reserved->number);
+    EXPECT_FALSE(hold_port(reserved->number));
+  }
+  EXPECT_TRUE(hold_port(reserved->number));
+  ASSERT_EQ(::listen(reserved->holder.get(), 1), 0);
+  EXPECT_FALSE(hold_port(reserved->number));
 }
 
 }  // namespace

@@ -101,6 +101,7 @@ void Coordinator::on_nodes(Result<std::vector<NodeLink>> links) {
     node.gpus = (*links)[i].gpus;
     node.ports = (*links)[i].ports;
     if ((*links)[i].cpus > 0) node.cpu_count = (*links)[i].cpus;
+    node.instead_of_fixed = (*links)[i].instead_of_fixed;
     connect(i, std::move((*links)[i]));
   }
 }
@@ -117,6 +118,7 @@ void Coordinator::start_when_ready() {
 
 Status Coordinator::make_plan() {
   plan_ = TRY(plan::make_plan(job_.spec, job_.allocation));
+  if (!plan_->preload.empty()) make_preload();
   return plan_->agents.empty() ? Done{} : make_agents();
 }
 

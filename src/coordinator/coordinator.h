@@ -108,6 +108,9 @@ class Coordinator {
   void on_fetched(const wire::Fetched& fetched);
   void on_aborted(size_t index, const wire::Aborted& aborted);
 
+  // preload.cc
+  void make_preload();
+
   // remote.cc
   Status make_agents() const;
   int node_called(const std::string& name) const;

@@ -18,6 +18,7 @@ struct NodeLink {
   std::vector<std::string> gpus;  // that it was given
   int cpus = 0;                   // that it may use; 0: as planned
   std::vector<uint16_t> ports{};  // that are held for it
+  uint16_t instead_of_fixed = 0;  // as in plan::AllocatedNode
 };
 
 struct Waiting {  // for people, and for the event log

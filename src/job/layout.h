@@ -17,6 +17,7 @@
 //      +- environment.0600         submitter's environment and secret; deleted at the end
 //      +- code/                    snapshot of the user's code
 //      +- nodes/0/wd/              working directory of node 0: a copy of code/ (./outputs, ./logs are kept)
+//      +- lib/fixed_port.so        what its processes load where a fixed port of theirs is another's
 //      +- outputs/NAME/            named outputs
 //      +- user_logs/std_log.txt    one process; std_log_process_N.txt (zero-padded) for several;
 //      |                           attempt k > 0 in user_logs/retry_00k/

@@ -19,6 +19,14 @@ NodeEnvironment::NodeEnvironment(const plan::Plan& plan, int node, const std::ve
     std::string& path = shared_["PATH"];
     path = plan.agents + (path.empty() ? "" : ":") + path;
   }
+  if (!plan.preload.empty()) {
+    // Behind the user's own: AddressSanitizer's wants to be the first. A program that has it built in refuses
+    // to start behind any, unless it is told to.
+    std::string& libraries = shared_["LD_PRELOAD"];
+    libraries += (libraries.empty() ? "" : ":") + plan.preload;
+    std::string& options = shared_["ASAN_OPTIONS"];
+    options = std::string("verify_asan_link_order=0") + (options.empty() ? "" : ":") + options;
+  }
   const plan::Env differing = plan::rank_env(plan, node, 0);
   for (const auto& [name, value] : shared_)
     if (!differing.count(name)) lines_.push_back(name + "=" + value);

@@ -66,6 +66,7 @@ json::object to_json(const Plan& plan) {
           {"user", json::value_from(plan.user)},
           {"pmi", plan.pmi},
           {"rendezvous_port", json::value_from(plan.rendezvous_port)},
+          {"preload", plan.preload},
           {"cluster", plan.cluster},
           {"agents", plan.agents},
           {"hostfile", plan.hostfile},
@@ -87,6 +88,7 @@ Result<Plan> from_json(const json::object& object) try {
   plan.user = json::value_to<Env>(object.at("user"));
   plan.pmi = json::value_to<std::string>(object.at("pmi"));
   plan.rendezvous_port = json::value_to<std::optional<uint16_t>>(object.at("rendezvous_port"));
+  plan.preload = json::value_to<std::string>(object.at("preload"));
   plan.cluster = json::value_to<std::string>(object.at("cluster"));
   plan.agents = json::value_to<std::string>(object.at("agents"));
   plan.hydra_hostfile = json::value_to<std::string>(object.at("hydra_hostfile"));

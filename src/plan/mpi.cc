@@ -26,6 +26,14 @@ Env mpi_variables(const Plan& plan, const NodePart& node, int node_index, int lo
   return env;
 }
 
+// Contract of the library: preload/fixed_port.c.
+void set_fixed_port(const Allocation& allocation, Plan& plan) {
+  const uint16_t instead = allocation.nodes.front().instead_of_fixed;
+  if (instead == 0 || !uses_fixed_port(plan)) return;
+  plan.preload = allocation.folder + "/lib/fixed_port.so";
+  plan.common["PHALANX_FIXED_PORT"] = std::to_string(kFixedPort) + ":" + std::to_string(instead);
+}
+
 }  // namespace
 
 bool on_one_machine(const Allocation& allocation) {
@@ -65,6 +73,7 @@ const Starter kMpi{
       // Open MPI waits by looking without end; where ranks share a CPU, it keeps from work whom it waits for.
       if (per_node > cpus) plan.defaults["OMPI_MCA_mpi_yield_when_idle"] = "1";
       keep_to_loopback(allocation, plan);
+      set_fixed_port(allocation, plan);
       if (wants_gloo(spec)) set_gloo_rendezvous(allocation, name_of(master), plan);
       return Done{};
     },

@@ -172,6 +172,8 @@ size_t ports_of_node(const Plan& plan, size_t node) {
   return (node == 0 ? kPortsOfNode0 + (plan.rendezvous_port ? 1 : 0) : 0) + tasks;
 }
 
+bool uses_fixed_port(const Plan& plan) { return plan.start == Start::mpi && plan.nodes.size() == 1; }
+
 Env node_env(const Plan& plan, int node) {
   const NodePart& part = plan.nodes.at(static_cast<size_t>(node));
   Env env = plan.common;

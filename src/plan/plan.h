@@ -28,8 +28,13 @@ struct AllocatedNode {
   int cpu_count = 1;              // how many CPUs a process of this node may use
   std::vector<std::string> gpus;  // as CUDA_VISIBLE_DEVICES names them
   std::vector<uint16_t> ports;    // held for the job; as many as ports_of_node() says
+  uint16_t instead_of_fixed =
+      0;  // held for the job, where kFixedPort is another's; 0: it has that, or neither
 };
 inline constexpr size_t kPortsOfNode0 = 2;  // the first: MASTER_PORT, and JAX's coordinator
+
+// Of MPI jobs of one node, the same in each: written in the function of Azure ML's guide, and in DeepSpeed.
+inline constexpr uint16_t kFixedPort = 54965;
 
 struct Allocation {
   std::string job;                             // its name
@@ -81,9 +86,10 @@ struct Plan {
   Env user;                       // environment_variables: wins over all of the above
   std::string pmi;                // mpi: "pmix" or "pmi1" alone; "": both are offered
   std::optional<uint16_t> rendezvous_port;  // mpi: where node 0 serves Horovod's Gloo, if the job asks
-  std::string cluster;                      // tensorflow: the "cluster" of TF_CONFIG
-  std::string agents;          // launch: head: a folder of ssh, rsh and pdsh that go through Phalanx
-  std::string hostfile;        // text of the host file, for launch: head
+  std::string preload;   // mpi: a library that processes load, so that they have another kFixedPort; or none
+  std::string cluster;   // tensorflow: the "cluster" of TF_CONFIG
+  std::string agents;    // launch: head: a folder of ssh, rsh and pdsh that go through Phalanx
+  std::string hostfile;  // text of the host file, for launch: head
   std::string hydra_hostfile;  // the same for MPICH's launcher
   std::vector<NodePart> nodes;
   int world = 0;                   // processes in all
@@ -99,6 +105,7 @@ Result<Plan> make_plan(const spec::JobSpec& spec, const Allocation& allocation);
 // How many ports must be held on a node of this plan: kPortsOfNode0 on node 0, then one for Horovod's
 // rendezvous, or one for each task that TF_CONFIG gives an address.
 size_t ports_of_node(const Plan& plan, size_t node);
+bool uses_fixed_port(const Plan& plan);  // then kFixedPort is to be held as well, or one instead
 
 // What the plan adds to the environment of every process of one node, and of one process beyond that.
 Env node_env(const Plan& plan, int node);

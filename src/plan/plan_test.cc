@@ -208,6 +208,24 @@ TEST(Plan, mpi_gives_what_azure_ml_gives_and_nothing_of_torch_s) {
   EXPECT_EQ(plan->defaults.count("UCX_NET_DEVICES"), 0u);  // UCX finds no route by lo alone
 }
 
+TEST(Plan, an_mpi_job_of_one_node_can_have_another_port_instead_of_the_fixed_one) {
+  const spec::JobSpec spec = job(spec::Framework::mpi, 2);
+  EXPECT_TRUE(uses_fixed_port(*make_plan(spec, nodes(1))));
+  EXPECT_FALSE(uses_fixed_port(*make_plan(spec, nodes(2))));
+  EXPECT_FALSE(uses_fixed_port(*make_plan(job(spec::Framework::pytorch, 2), nodes(1))));
+  const auto first = make_plan(spec, nodes(1));
+  EXPECT_EQ(first->preload, "");
+  EXPECT_EQ(node_env(*first, 0).count("PHALANX_FIXED_PORT"), 0u);
+
+  Allocation allocation = nodes(1);
+  allocation.nodes[0].instead_of_fixed = 40005;
+  const auto second = from_json(to_json(*make_plan(spec, allocation)));
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->preload, "/jobs/neat_gas/lib/fixed_port.so");
+  EXPECT_EQ(node_env(*second, 0).at("PHALANX_FIXED_PORT"), "54965:40005");
+  EXPECT_EQ(ports_of_node(*second, 0), kPortsOfNode0);
+}
+
 TEST(Plan, mpi_ranks_that_share_a_cpu_yield_it_when_they_wait) {
   Allocation allocation = nodes(2);
   for (const int cpus : {2, 1}) {
@@ -285,7 +303,7 @@ spec::JobSpec tensorflow(std::optional<int> workers, std::optional<int> servers 
 
 // With ports held as the plan of a first look at the job asks for.
 Result<Plan> with_ports(const spec::JobSpec& spec, Allocation allocation) {
-  const auto first = make_plan(spec, allocation);
+  auto first = make_plan(spec, allocation);
   if (!first) return first;
   for (size_t i = 0; i < allocation.nodes.size(); ++i) {
     allocation.nodes[i].ports.clear();

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Any
 
 import pytest
 from conftest import Phalanx
-from system.helpers import is_root
+from system.helpers import is_root, running, write_job
 
-from frameworks.helpers import EXAMPLES, MINUTES, completed, facts, facts_in, free_port
+from frameworks.helpers import EXAMPLES, MINUTES, all_logs, completed, facts, facts_in, free_port
 
 # They tell nodes apart by their host names, so node 1 gets another, as another machine would have.
 ANOTHER_NAME = """
@@ -51,6 +52,46 @@ def test_torch_over_gloo_by_the_guides_function(
         assert seen["MASTER_ADDR"] == "127.0.0.1"
         assert (seen["MASTER_PORT"] == "54965") == (count == 1)
         assert (int(seen["NODE_RANK"]), int(seen["LOCAL_RANK"])) == divmod(rank["rank"], 2)
+
+
+SIDE_BY_SIDE = """
+import os, sys, time
+from pathlib import Path
+import torch.distributed as dist
+from guide import set_environment_variables_for_mpi
+
+set_environment_variables_for_mpi(1, 2)
+dist.init_process_group("gloo", rank=int(os.environ["OMPI_COMM_WORLD_RANK"]))
+met = Path(sys.argv[1])
+(met / f"{os.environ['PHALANX_JOB']}.{dist.get_rank()}").touch()
+while len(list(met.iterdir())) < 4:  # all of both jobs have met, and none has ended
+    time.sleep(0.01)
+jobs = [""] * 2
+dist.all_gather_object(jobs, os.environ["PHALANX_JOB"])
+assert jobs == [os.environ["PHALANX_JOB"]] * 2, jobs
+print(os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"], flush=True)
+dist.destroy_process_group()
+"""
+
+
+def test_two_jobs_of_one_node_side_by_side_by_the_guides_function(
+    phalanx: Phalanx, torch_env: dict[str, str]
+) -> None:
+    source, met = phalanx.folder / "source", phalanx.folder / "met"
+    source.mkdir()
+    met.mkdir()
+    shutil.copy(EXAMPLES / "mpi-torch/src/guide.py", source)
+    (source / "train.py").write_text(SIDE_BY_SIDE)
+    distribution = {"type": "mpi", "process_count_per_instance": 2}
+    file = write_job(phalanx.folder, f"python train.py {met}", code="source", distribution=distribution)
+    with (
+        running(phalanx, "run", file, "--oversubscribe", env=torch_env) as (_, first),
+        running(phalanx, "run", file, "--oversubscribe", env=torch_env) as (_, second),
+    ):
+        for job in first, second:
+            assert job.ended(MINUTES)["state"] == "Completed", all_logs(job)
+            assert all_logs(job) == "127.0.0.1 54965\n" * 2
+        assert first.events("warning") or second.events("warning")  # one of them has another instead
 
 
 @pytest.mark.parametrize("count", [1, 2])

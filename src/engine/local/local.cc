@@ -46,6 +46,7 @@ LocalPlan local_plan(const Submission& submission, const Prospect& prospect, con
     local.nodes.push_back(std::move(config));
     local.ports.push_back(plan::ports_of_node(prospect.plan, i));
   }
+  if (plan::uses_fixed_port(prospect.plan)) local.fixed_port = plan::kFixedPort;
   const bool inside = std::getenv("PHALANX_JOB") != nullptr;  // the job around us holds the slots
   if (!submission.spec.oversubscribe && !inside)
     local.slots = slots_for(submission.spec, prospect.plan, machine);

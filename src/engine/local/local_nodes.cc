@@ -68,25 +68,35 @@ std::vector<std::string> LocalNodes::gpus_of(size_t node) const {
   return names;
 }
 
+uint16_t LocalNodes::keep_port(machine::HeldPort port, std::vector<int>& keep) {
+  keep.push_back(port.holder.get());  // not the claim: with it a guard would outlast release()
+  return ports_.emplace_back(std::move(port)).number;
+}
+
+Status LocalNodes::hold_ports(std::vector<int>& keep) {
+  for (size_t node = 0; node < plan_.nodes.size(); ++node)
+    for (size_t i = 0; i < plan_.ports.at(node); ++i)
+      plan_.nodes[node].ports.push_back(keep_port(TRY(machine::hold_port()), keep));
+  if (plan_.fixed_port == 0) return Done{};
+  if (auto held = machine::hold_port(plan_.fixed_port))
+    keep_port(std::move(*held), keep);
+  else
+    instead_of_fixed_ = keep_port(TRY(machine::hold_port()), keep);
+  return Done{};
+}
+
 void LocalNodes::start_nodes() {
   std::vector<int> keep;
   for (const UniqueFd& lock : slots_.locks) keep.push_back(lock.get());
   if (queue_) keep.push_back(queue_->ticket_fd());
-  for (size_t node = 0; node < plan_.nodes.size(); ++node)
-    for (size_t i = 0; i < plan_.ports.at(node); ++i) {
-      auto held = machine::hold_port();
-      if (!held) return deliver(std::move(held).error());
-      plan_.nodes[node].ports.push_back(held->number);
-      keep.push_back(held->holder.get());
-      ports_.push_back(std::move(*held));
-    }
+  if (Status held = hold_ports(keep); !held) return deliver(std::move(held).error());
   std::vector<coordinator::NodeLink> links;
   for (size_t i = 0; i < plan_.nodes.size(); ++i) {
     auto started = node::start_node(plan_.nodes[i], keep);
     if (!started) return deliver(std::move(started).error());  // the others end when their links close
     const node::NodeConfig& config = plan_.nodes[i];
     links.push_back({std::move(started->link), std::move(started->guard_link), config.host, config.address,
-                     gpus_of(i), 0, config.ports});
+                     gpus_of(i), 0, config.ports, i == 0 ? instead_of_fixed_ : uint16_t{0}});
   }
   deliver(std::move(links));
 }
@@ -103,7 +113,10 @@ void LocalNodes::release(bool empty) {
   notice_.cancel();
   retry_.cancel();
   if (queue_) queue_->leave();
-  if (empty) slots_.unlock();
+  if (empty) {
+    slots_.unlock();
+    ports_.clear();
+  }
   slots_.locks.clear();
 }
 

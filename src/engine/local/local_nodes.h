@@ -14,6 +14,7 @@ namespace phalanx::engine::local {
 struct LocalPlan {
   std::vector<node::NodeConfig> nodes;
   std::vector<size_t> ports;                  // that are held for each node
+  uint16_t fixed_port = 0;                    // held for the first as well, or one instead; 0: none
   std::optional<machine::SlotRequest> slots;  // nothing: takes none (oversubscribed, or inside another job)
   std::vector<std::string> gpus;              // names of the machine's GPUs, by slot
   int gpus_per_node = 0;
@@ -32,6 +33,8 @@ class LocalNodes : public coordinator::NodeSource {
  private:
   void try_take();
   void start_nodes();
+  Status hold_ports(std::vector<int>& keep);
+  uint16_t keep_port(machine::HeldPort port, std::vector<int>& keep);
   void deliver(Result<std::vector<coordinator::NodeLink>> links);
   std::vector<std::string> gpus_of(size_t node) const;
 
@@ -43,6 +46,7 @@ class LocalNodes : public coordinator::NodeSource {
   std::optional<Result<std::vector<coordinator::NodeLink>>> early_;
   machine::Slots slots_;
   std::vector<machine::HeldPort> ports_;
+  uint16_t instead_of_fixed_ = 0;
   std::string last_standing_;
   Loop::Watch notice_;
   Loop::Timer retry_;

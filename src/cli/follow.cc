@@ -25,6 +25,7 @@ namespace phalanx::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kTick{250};  // kernels before 6.5 do not tell inotify of splice(2)
+constexpr int kTicksPerAsking = 20;              // of a scheduler, while no coordinator lives
 constexpr int kTicksPerSlowPoll = 4;             // network file systems, and whether the coordinator lives
 // Closing an inotify descriptor waits for the kernel's grace periods (10 ms and more), so a job that ends
 // before this is followed without one: the end of its control connection is notice enough.
@@ -298,6 +299,7 @@ void Follower::look_for_coordinator() {
   read_events();
   if (ended()) return;
   auto view = view_of(layout_.folder, coordinator_left_ ? 0 : kPatience);
+  if (view && view->elsewhere) result_.view.waiting_for = view->waiting_for;
   if (!view || !job::is_final(view->state)) return;
   result_.view = std::move(*view);
   read_events();
@@ -347,7 +349,9 @@ void Follower::on_tick() {
   if (slow) {
     watch_folders();
     read_events();
-    if (!ended()) look_for_coordinator();
+    // A scheduler is asked by its commands, which takes its time.
+    const bool asks = !result_.view.scheduler.empty();
+    if (!ended() && (!asks || ticks_ % kTicksPerAsking == 0)) look_for_coordinator();
   }
   show_state();
   tick_ = loop_.after(kTick, [this] { on_tick(); });

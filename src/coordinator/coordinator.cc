@@ -25,8 +25,8 @@ double wall_clock() {
 Coordinator::Coordinator(Conducted job, job::EventLog events, std::unique_ptr<NodeSource> nodes)
     : job_(std::move(job)),
       events_(std::move(events)),
-      source_(std::move(nodes)),
       log_(job_.layout.system_logs() + "/coordinator.log"),
+      source_(std::move(nodes)),
       control_(
           loop_, [this](uint64_t client, const json::object& request) { return on_request(client, request); },
           [this](uint64_t client) { client_gone(client); }) {}

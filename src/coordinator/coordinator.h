@@ -133,9 +133,9 @@ class Coordinator {
   Conducted job_;
   job::EventLog events_;
   std::deque<job::Event> unwritten_;  // in order; behind them nothing else is written
-  std::unique_ptr<NodeSource> source_;
   Log log_;
   Loop loop_;
+  std::unique_ptr<NodeSource> source_;  // has timers in the loop
   Control control_;
   std::vector<Node> nodes_;
   std::optional<plan::Plan> plan_;

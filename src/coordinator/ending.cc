@@ -1,4 +1,6 @@
 // How a job comes to its end: canceled, failed, or done; and what is said of it.
+#include <csignal>
+
 #include "base/files.h"
 #include "coordinator/coordinator.h"
 #include "job/exit.h"
@@ -49,6 +51,11 @@ void Coordinator::on_terminate(int signal) {
 
 void Coordinator::cancel(const std::string& why, const std::string& by, bool kill) {
   if (ended_ || finalizing_) return;
+  // Whoever ends us has ended ranks as well, and we may have heard of that first.
+  if (why == "signal" && !verdict_due_ && failures_.all_by(SIGTERM)) {
+    verdict_.cancel();
+    failures_.clear();
+  }
   if (!cancel_ && !failures_.any()) {
     cancel_ = Cancel{why, by};
     record(event("cancel_requested", {{"why", why}, {"by", by}}));

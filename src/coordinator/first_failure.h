@@ -27,6 +27,12 @@ class FirstFailure {
  public:
   void add(Failure failure) { failures_.push_back(std::move(failure)); }
   bool any() const { return !failures_.empty(); }
+  bool all_by(int signal) const {
+    for (const Failure& failure : failures_)
+      if (failure.signal != signal) return false;
+    return any();
+  }
+  void clear() { failures_.clear(); }
   // The earliest; a tie when another lies within both clocks' error.
   job::Verdict verdict() const;
 

@@ -98,7 +98,7 @@ Result<job::JobView> view_of(const std::string& job_folder, double patience_seco
   if (exists(layout.elsewhere()) && !ssh::is_known(layout))
     return ssh::view(TRY(ssh::read_elsewhere(TRY(read_file(layout.elsewhere())))), layout, patience_seconds);
   job::JobView view = TRY(job::read_job(job_folder, patience_seconds));
-  if (view.elsewhere) slurm::settle(view);
+  if (view.elsewhere) slurm::settle(view, layout);
   return view;
 }
 

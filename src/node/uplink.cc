@@ -105,7 +105,8 @@ class Uplink {
                      if (stream_) stream_->send(record);
                    },
                    [this](int channel, std::string_view bytes) { on_bytes(channel, bytes); },
-                   [this](int channel) { on_ended(channel); }, [](const std::string&) {}}) {}
+                   [this](int channel) { on_ended(channel); },
+                   [this](const std::string& note) { on_note(note); }}) {}
   int run();
 
  private:
@@ -125,6 +126,8 @@ class Uplink {
   void pump(int channel, UniqueFd socket);
   void on_bytes(int channel, std::string_view bytes);
   void on_ended(int channel);
+  void on_note(const std::string& note);
+  bool has_ended() const { return ended_here_[0] && ended_here_[1]; }
   void finish_when_settled();
   void heard();
   void give_up(const std::string& why);
@@ -151,9 +154,9 @@ class Uplink {
   bool ended_here_[2] = {false, false};
   std::vector<machine::HeldPort> ports_;
   size_t address_ = 0;
-  bool started_ = false, done_ = false;
+  bool started_ = false, done_ = false, over_ = false;
   Loop::Clock::time_point deadline_;
-  Loop::Timer try_, silence_, pause_;
+  Loop::Timer try_, silence_, pause_, settling_;
   std::string trouble_;
   int exit_code_ = 0;
 };
@@ -163,6 +166,7 @@ int Uplink::run() {
   const auto signals = loop_.on_signals({SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGPIPE}, [this](int signal) {
     if (signal == SIGCHLD)
       while (process::reap_one()) continue;
+    if (signal == SIGTERM) channels_.note(kTerminated);
   });
   deadline_ = Loop::now() + kFirst;
   dial();
@@ -251,6 +255,7 @@ void Uplink::on_stream_bytes(std::string_view bytes) {
 void Uplink::on_stream_closed(const std::string& why) {
   trouble_ = why;
   if (done_) return;
+  if (has_ended() && why.find("refused") != std::string::npos) return on_note(kOver);  // it is gone
   if (started_ && deadline_ < Loop::now()) deadline_ = Loop::now() + kLease;
   next_address();
 }
@@ -429,17 +434,27 @@ void Uplink::on_ended(int channel) {
   if (channel < 2 && pumps_[channel]) pumps_[channel]->end();
 }
 
+// Whoever has ended need not dial a coordinator that is gone.
+void Uplink::on_note(const std::string& note) {
+  if (note != kOver) return;
+  over_ = true;
+  if (!has_ended()) return;
+  done_ = true;
+  loop_.stop();
+}
+
 // The node has ended, and the coordinator knows it. (Acknowledgements come as bytes of no channel: the timer
 // looks for them.)
 void Uplink::finish_when_settled() {
-  if (done_ || !ended_here_[0] || !ended_here_[1]) return;
+  if (done_ || !has_ended()) return;
+  if (over_) return on_note(kOver);
   if (channels_.settled(kSupervisorChannel) && channels_.settled(kGuardChannel) &&
       channels_.settled(kLogChannel) && channels_.settled(kArchiveChannel)) {
     done_ = true;
     return loop_.stop();
   }
   constexpr std::chrono::milliseconds kLook{20};
-  pause_ = loop_.after(kLook, [this] { finish_when_settled(); });
+  settling_ = loop_.after(kLook, [this] { finish_when_settled(); });
 }
 
 }  // namespace

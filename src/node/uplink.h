@@ -30,6 +30,11 @@ Result<Meeting> read_meeting(const std::string& json);
 // there, what is left back.
 inline constexpr int kSupervisorChannel = 0, kGuardChannel = 1, kLogChannel = 2, kArchiveChannel = 3;
 
+// A note to the coordinator: something told this node's processes to end.
+inline constexpr char kTerminated[] = "{\"terminated\":true}";
+// And from it: the job has ended, nobody listens any more.
+inline constexpr char kOver[] = "{\"over\":true}";
+
 // The whole life of the process. `index` is the node's place in the job, or -1 where the coordinator is to
 // find it by the host's name. `let_in`, if not empty, is called once the coordinator has let the node in ("")
 // or has not (why): a daemon can let go of its terminal then. The exit code.

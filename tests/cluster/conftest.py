@@ -10,6 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from cluster.faults import batch as batch
+from cluster.faults import either as either
+from cluster.faults import held as held
+from cluster.faults import private as private
 from cluster.hosts import Hosts
 from cluster.slurm import Slurm
 

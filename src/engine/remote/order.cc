@@ -48,7 +48,8 @@ json::object to_json(const Order& order) {
           {"world", order.world},
           {"submitted", order.submitted},
           {"has_code", order.has_code},
-          {"foreground", order.foreground}};
+          {"foreground", order.foreground},
+          {"again", order.again}};
 }
 
 // Written by this very build: whatever is wrong with it is damage, not a choice.
@@ -75,6 +76,7 @@ Result<Order> read_order(const std::string& text) {
     order.submitted = object.at("submitted").to_number<double>();
     order.has_code = object.at("has_code").as_bool();
     order.foreground = object.at("foreground").as_bool();
+    order.again = object.at("again").as_bool();
     return order;
   } catch (const std::exception& wrong) {
     return Error{Code::invalid, std::string("the order of the job is damaged: ") + wrong.what()};

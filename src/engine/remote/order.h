@@ -24,6 +24,7 @@ struct Order {
   int world = 0;
   double submitted = 0;  // seconds since the epoch
   bool has_code = false, foreground = false;
+  bool again = false;  // the scheduler may start the job again, and then this is needed again
 };
 
 boost::json::object to_json(const Order& order);

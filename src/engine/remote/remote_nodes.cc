@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 
 #include "base/files.h"
 #include "base/version.h"
@@ -33,6 +34,11 @@ std::vector<std::string> texts_of(const json::object& object, const char* key) {
   for (const json::value& one : value->get_array())
     if (one.is_string()) found.emplace_back(one.get_string());
   return found;
+}
+
+// A node was told to end, as by the scheduler, which may not tell us.
+void on_note(const std::string& note) {
+  if (note == node::kTerminated) ::kill(::getpid(), SIGTERM);
 }
 
 template <class Number>
@@ -74,7 +80,7 @@ void RemoteNodes::obtain(Loop& loop, std::function<void(const coordinator::Waiti
   patience_ = loop.after(plan_.patience, [this] {
     fail(missing() + " did not come within " + std::to_string(plan_.patience.count() / 1000) + " s");
   });
-  if (const Status begun = starter_ ? starter_(loop, meeting_) : Status(Done{}); !begun)
+  if (const Status begun = starter_ ? starter_(loop, meeting_, *this) : Status(Done{}); !begun)
     patience_ = loop.after(std::chrono::milliseconds(0), [this, why = begun.error().reason] { fail(why); });
 }
 
@@ -219,7 +225,8 @@ void RemoteNodes::on_ports(Caller& caller, const json::object& words) {
         if (nodes_[place].stream) nodes_[place].stream->send(record);
       },
       [this, place](int channel, std::string_view bytes) { on_channel_bytes(place, channel, bytes); },
-      [this, place](int channel) { on_channel_end(place, channel); }, [](const std::string&) {}});
+      [this, place](int channel) { on_channel_end(place, channel); },
+      [](const std::string& note) { on_note(note); }});
   if (is_set("wants_code")) {
     if (const Status packed = pack_code(); !packed) return failed(caller.node, packed.error().reason);
     send_code(place, 0);
@@ -287,11 +294,21 @@ void RemoteNodes::deliver() {
   }
   // The address by which the others reached us is one by which they reach each other's node 0.
   if (nodes_.size() > 1) links[0].address = net::own_address_of(nodes_[1].stream->socket());
+  if (met_) met_();
   std::exchange(ready_, nullptr)(std::move(links));
+}
+
+void RemoteNodes::watch_started(int fd, std::function<void()> ready) {
+  started_ = loop_->watch(fd, EPOLLIN, [this, ready = std::move(ready)](uint32_t) {
+    started_.cancel();
+    ready();
+  });
 }
 
 void RemoteNodes::release(bool) {
   patience_.cancel();
+  for (const Node& node : nodes_)
+    if (node.channels) node.channels->note(node::kOver);
   ::unlink((plan_.folder + "/.shared").c_str());
 }
 

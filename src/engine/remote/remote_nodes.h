@@ -37,7 +37,7 @@ struct RemotePlan {
 class RemoteNodes : public coordinator::NodeSource {
  public:
   // Brings the nodes up, once there is somewhere to dial. Called from obtain().
-  using Starter = std::function<Status(Loop&, const node::Meeting&)>;
+  using Starter = std::function<Status(Loop&, const node::Meeting&, RemoteNodes&)>;
   RemoteNodes(RemotePlan plan, Starter starter) : plan_(std::move(plan)), starter_(std::move(starter)) {}
 
   // Before obtain(): where nodes will find us. Listens from now on.
@@ -46,6 +46,10 @@ class RemoteNodes : public coordinator::NodeSource {
   void obtain(Loop& loop, std::function<void(const coordinator::Waiting&)> waiting,
               std::function<void(Result<std::vector<coordinator::NodeLink>>)> ready) override;
   void release(bool empty) override;
+  // For the starter: something that it has begun, until the job ends.
+  void watch_started(int fd, std::function<void()> ready);
+  // All nodes are there, and nobody needs the meeting's words any more.
+  void when_met(std::function<void()> call) { met_ = std::move(call); }
   bool still_brings(size_t node) const override;
 
   // Nobody need wait for this node: it could not be started, and why.
@@ -101,6 +105,7 @@ class RemoteNodes : public coordinator::NodeSource {
 
   const RemotePlan plan_;
   const Starter starter_;
+  std::function<void()> met_;
   node::Meeting meeting_;
   std::string token_;  // in a file of the job's folder: whoever reads it there sees that folder
   UniqueFd code_;      // packed, for nodes that do not
@@ -108,6 +113,7 @@ class RemoteNodes : public coordinator::NodeSource {
   std::function<void(Result<std::vector<coordinator::NodeLink>>)> ready_;
   net::Listener listener_;
   Loop::Watch listening_;
+  Loop::Watch started_;
   Loop::Timer patience_, sweep_;
   std::list<Caller> callers_;
   std::vector<std::unique_ptr<net::SecureStream>> old_;  // not from within their own callbacks

@@ -1,5 +1,6 @@
 // The coordinator of a job on the first node of its allocation.
 #include <poll.h>
+#include <unistd.h>
 
 #include <cstdio>
 
@@ -21,6 +22,7 @@ Result<remote::Order> order_in(const std::string& folder, const std::vector<std:
                                      std::to_string(order.allocation.nodes.size())};
   for (size_t i = 0; i < hosts.size(); ++i)
     order.allocation.nodes[i].name = order.allocation.nodes[i].host = hosts[i];
+  if (!order.again) ::unlink(layout.environment().c_str());
   return order;
 }
 
@@ -38,15 +40,15 @@ Result<int> conduct(const std::string& folder) {
   const job::Layout layout{folder};
   const std::vector<std::string> hosts = TRY(allocated_hosts());
   remote::Order order = TRY(order_in(folder, hosts));
-  NodeStep step(folder, TRY(read_link("/proc/self/exe")), hosts, layout.system_logs() + "/slurm.log");
-  remote::RemoteNodes* source = nullptr;
-  auto nodes = std::make_unique<remote::RemoteNodes>(
-      remote::remote_plan(order),
-      [&](Loop& loop, const node::Meeting& meeting) { return step.start(loop, meeting, *source); });
-  source = nodes.get();
+  const auto step = std::make_shared<NodeStep>(folder, TRY(read_link("/proc/self/exe")), hosts,
+                                               layout.system_logs() + "/slurm.log");
+  auto nodes = nodes_by(step, order);
   TRY(nodes->listen());
   job::EventLog events = TRY(open_log(layout));
-  return remote::conduct(std::move(order), std::move(events), std::move(nodes), {"Slurm", UniqueFd()});
+  const int code =
+      remote::conduct(std::move(order), std::move(events), std::move(nodes), {"Slurm", UniqueFd()});
+  step->wait(3000);
+  return code;
 }
 
 }  // namespace

@@ -35,12 +35,9 @@ int conduct(remote::Order& order, const std::vector<std::string>& hosts, const s
   const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   for (const int fd : {0, 1, 2}) ::dup2(null.get(), fd);
   const job::Layout layout{order.allocation.folder};
-  NodeStep step(layout.folder, program, hosts, layout.system_logs() + "/slurm.log");
-  remote::RemoteNodes* source = nullptr;
-  auto nodes = std::make_unique<remote::RemoteNodes>(
-      remote::remote_plan(order),
-      [&](Loop& loop, const node::Meeting& meeting) { return step.start(loop, meeting, *source); });
-  source = nodes.get();
+  const auto step =
+      std::make_shared<NodeStep>(layout.folder, program, hosts, layout.system_logs() + "/slurm.log");
+  auto nodes = nodes_by(step, order);
   if (!nodes->listen()) return 1;
   return remote::conduct(std::move(order), std::move(events), std::move(nodes), {"Slurm", UniqueFd(control)});
 }

@@ -8,6 +8,7 @@
 #include "engine/slurm/explain.h"
 #include "engine/slurm/queue.h"
 #include "engine/slurm/slurm.h"
+#include "job/event.h"
 #include "job/exit.h"
 #include "job/layout.h"
 #include "job/submitted.h"
@@ -27,7 +28,35 @@ std::vector<std::string> own_environment() {
   return lines;
 }
 
-void end(job::JobView& view, job::State state, job::Exit exit, std::string text, std::string hint) {
+// Who asked for the end by the command line, if somebody did.
+job::Exit exit_of_cancel(const job::Layout& layout) {
+  const auto text = read_file(layout.cancel_request(), 65536);
+  boost::system::error_code error;
+  const auto note = text ? boost::json::parse(*text, error) : boost::json::value();
+  const auto* why = !error && note.is_object() ? note.get_object().if_contains("why") : nullptr;
+  if (why && *why == "interrupt") return job::Exit::interrupted;
+  if (why && *why == "hangup") return job::Exit::hung_up;
+  return job::Exit::terminated;
+}
+
+// Slurm forgets a job soon. Nobody else writes its end any more, so whoever learns of it does, if the log is
+// free; and takes away what was meant for the coordinator alone.
+void keep(const job::JobView& view, const job::Layout& layout) {
+  auto log = job::EventLog::open(layout.events());
+  if (!log) return;
+  job::Event event;
+  event.kind = "ended";
+  event.data = {{"state", job::to_text(view.state)},
+                {"exit_code", *view.exit_code},
+                {"verdict", job::to_json(*view.verdict)},
+                {"seconds", nullptr}};
+  (void)log->append(std::move(event));
+  ::unlink(layout.environment().c_str());
+  ::unlink((layout.folder + "/meeting.0600").c_str());
+}
+
+void end(job::JobView& view, const job::Layout& layout, job::State state, job::Exit exit, std::string text,
+         std::string hint) {
   job::Verdict verdict;
   verdict.text = std::move(text);
   verdict.hint = std::move(hint);
@@ -36,27 +65,29 @@ void end(job::JobView& view, job::State state, job::Exit exit, std::string text,
   view.exit_code = verdict.exit_code;
   view.verdict = std::move(verdict);
   view.waiting_for.clear();
+  keep(view, layout);
 }
 
 }  // namespace
 
-void settle(job::JobView& view) {
+void settle(job::JobView& view, const job::Layout& layout) {
   const std::string name = "Slurm job " + view.scheduler_id;
-  const auto jobs = Queue(own_environment()).jobs({view.scheduler_id});
+  const Queue queue(own_environment());
+  const auto jobs = queue.jobs({view.scheduler_id});
   if (!jobs) {
     view.state = job::State::not_responding;
     view.warnings.push_back(jobs.error().reason);
     return;
   }
   if (jobs->empty())
-    return end(view, job::State::failed, job::Exit::refused,
+    return end(view, layout, job::State::failed, job::Exit::refused,
                name + " is gone, and its coordinator ended without a word",
                "system_logs/slurm.log may say why; submit it again");
   const Job& job = jobs->front();
   switch (job.phase()) {
     case Phase::waiting:
       view.state = job::State::queued;
-      view.waiting_for = name + ", which " + explain(job);
+      view.waiting_for = name + ", which " + explain(job, queue.partitions().value_or({}));
       return;
     case Phase::starting:
     case Phase::running:
@@ -67,8 +98,8 @@ void settle(job::JobView& view) {
       break;
   }
   const bool canceled = job.state.starts_with("CANCELLED") || job.state == "PREEMPTED";
-  end(view, canceled ? job::State::canceled : job::State::failed,
-      canceled ? job::Exit::terminated : job::Exit::refused, name + " " + explain(job),
+  end(view, layout, canceled ? job::State::canceled : job::State::failed,
+      canceled ? exit_of_cancel(layout) : job::Exit::refused, name + " " + explain(job),
       canceled ? "" : "system_logs/slurm.log may say more");
 }
 

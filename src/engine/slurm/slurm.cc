@@ -81,6 +81,7 @@ remote::Order order_of(Submission& submission, Prospect& prospect, const spec::C
   order.environment = std::move(prospect.environment.variables);
   order.directory = std::move(submission.directory);
   order.interface = compute.interface;
+  order.again = compute.requeue;
   order.world = prospect.plan.world;
   order.submitted = wall_clock();
   return order;

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "engine/engine.h"
+#include "job/layout.h"
 #include "spec/compute.h"
 
 namespace phalanx::engine::slurm {
@@ -27,8 +28,8 @@ Result<Handle> launch_inside(Submission submission, Interrupts& interrupts);
 // On the first node of the allocation, from the batch script. The exit code of the script.
 int coordinate(const std::string& folder);
 
-// Of a job without a living coordinator: its state, as Slurm has it.
-void settle(job::JobView& view);
+// Of a job without a living coordinator: its state, as Slurm has it. An end is kept in the log.
+void settle(job::JobView& view, const job::Layout& layout);
 
 // Ends a job that waits or runs there. `why` as in engine.h.
 Status cancel(const job::JobView& view, const std::string& job_folder, const std::string& why, bool kill);

@@ -1,7 +1,7 @@
 #include "engine/slurm/step.h"
 
 #include <fcntl.h>
-#include <sys/epoll.h>
+#include <poll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -77,7 +77,7 @@ std::vector<std::string> NodeStep::words(const std::string& meeting_file) const 
   return words;
 }
 
-Status NodeStep::start(Loop& loop, const node::Meeting& meeting, remote::RemoteNodes& nodes) {
+Status NodeStep::start(const node::Meeting& meeting, remote::RemoteNodes& nodes) {
   const std::string file = meeting_file_in(folder_), path = variable("PATH");
   TRY(write_file(file, to_json(meeting)));
   process::Spawn srun;
@@ -94,14 +94,28 @@ Status NodeStep::start(Loop& loop, const node::Meeting& meeting, remote::RemoteN
   srun.output = log.get();
   const process::Spawned spawned = process::spawn(std::move(srun));
   if (spawned.error != 0) return errno_error("srun", spawned.error);
-  end_.reset(static_cast<int>(::syscall(SYS_pidfd_open, spawned.pid, 0)));
+  pid_ = spawned.pid;
+  end_.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
   if (!end_) return errno_error("pidfd_open");
-  watch_ = loop.watch(end_.get(), EPOLLIN, [this, &nodes, pid = spawned.pid](uint32_t) {
-    watch_.cancel();
-    ::waitpid(pid, nullptr, 0);
-    nodes.failed("srun ended before the nodes were there; its words are in " + log_);
+  nodes.watch_started(end_.get(), [&nodes, log = log_] {
+    nodes.failed("srun ended before the nodes were there; its words are in " + log);
   });
+  nodes.when_met([file] { ::unlink(file.c_str()); });
   return Done{};
+}
+
+void NodeStep::wait(int patience_ms) {
+  if (!end_) return;
+  pollfd ended{end_.get(), POLLIN, 0};
+  if (::poll(&ended, 1, patience_ms) > 0) ::waitpid(pid_, nullptr, 0);
+}
+
+std::unique_ptr<remote::RemoteNodes> nodes_by(const std::shared_ptr<NodeStep>& step,
+                                              const remote::Order& order) {
+  return std::make_unique<remote::RemoteNodes>(
+      remote::remote_plan(order), [step](Loop&, const node::Meeting& meeting, remote::RemoteNodes& nodes) {
+        return step->start(meeting, nodes);
+      });
 }
 
 }  // namespace phalanx::engine::slurm

@@ -1,11 +1,14 @@
 // step.h - the step of an allocation that has a node process on each of its machines.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/loop.h"
 #include "base/result.h"
+#include "engine/remote/conduct.h"
+#include "engine/remote/order.h"
 #include "engine/remote/remote_nodes.h"
 
 namespace phalanx::engine::slurm {
@@ -27,7 +30,9 @@ class NodeStep {
         log_(std::move(log)) {}
   ~NodeStep();
 
-  Status start(Loop& loop, const node::Meeting& meeting, remote::RemoteNodes& nodes);
+  Status start(const node::Meeting& meeting, remote::RemoteNodes& nodes);
+  // The nodes end by themselves after the job. A batch script that ends before has them killed, and says so.
+  void wait(int patience_ms);
 
  private:
   std::vector<std::string> words(const std::string& meeting_file) const;
@@ -35,8 +40,12 @@ class NodeStep {
   const std::string folder_, program_;
   const std::vector<std::string> hosts_;
   const std::string log_;
+  pid_t pid_ = -1;
   UniqueFd end_;
-  Loop::Watch watch_;
 };
+
+// The nodes of a job, by this step.
+std::unique_ptr<remote::RemoteNodes> nodes_by(const std::shared_ptr<NodeStep>& step,
+                                              const remote::Order& order);
 
 }  // namespace phalanx::engine::slurm

@@ -155,6 +155,13 @@ struct Place {  // on the first host
   }
 };
 
+// Of this program there.
+std::string own_words(std::string words) {
+  constexpr std::string_view kOwn = "phalanx: ";
+  while (!words.empty() && words.back() == '\n') words.pop_back();
+  return words.starts_with(kOwn) ? words.substr(kOwn.size()) : words;
+}
+
 Result<process::Answer> ask(const Connection& ssh, const std::string& host, process::Question question,
                             const std::vector<std::string>& environment, std::chrono::milliseconds limit) {
   auto answer = std::move(process::gather({std::move(question)}, environment, limit)[0]);
@@ -190,14 +197,14 @@ Result<std::string> start_coordinator(const Connection& ssh, const Place& place,
       ask(ssh, place.host,
           ssh.question(place.host, place.command("coordinate ssh"), json::serialize(remote::to_json(order))),
           environment, kStartLimit));
-  if (answer.code != 0) {
-    std::string words = answer.errors;
-    while (!words.empty() && words.back() == '\n') words.pop_back();
-    constexpr std::string_view kOwn = "phalanx: ";
-    return Error{Code::invalid,
-                 place.host + ": " + (words.starts_with(kOwn) ? words.substr(kOwn.size()) : words)};
-  }
+  if (answer.code != 0) return Error{Code::invalid, place.host + ": " + own_words(answer.errors)};
   return answer.output;
+}
+
+void remove_there(const Connection& ssh, const Place& place, const std::string& folder,
+                  const std::vector<std::string>& environment) {
+  (void)ask(ssh, place.host, ssh.question(place.host, "exec rm -rf " + in_shell(folder)), environment,
+            kStartLimit);
 }
 
 Status start_nodes(const Connection& ssh, const std::vector<spec::Host>& hosts,
@@ -215,7 +222,7 @@ Status start_nodes(const Connection& ssh, const std::vector<spec::Host>& hosts,
     wrong += (wrong.empty() ? "" : "\n  ") + (!answers[i] ? hosts[i].name + ": " + answers[i].error().reason
                                               : answers[i]->code == 255
                                                   ? explain(hosts[i].name, answers[i]->errors)
-                                                  : hosts[i].name + ": " + answers[i]->errors);
+                                                  : hosts[i].name + ": " + own_words(answers[i]->errors));
   }
   return wrong.empty() ? Status(Done{}) : Status(Error{Code::unavailable, wrong});
 }
@@ -269,11 +276,16 @@ Result<Handle> submit(Submission submission, const spec::Compute& compute, Inter
 
   const Elsewhere elsewhere{place.host, ssh.options(), place.home, place.program, compute.name};
   TRY(write_file(folder.layout().elsewhere(), to_json(elsewhere)));
-  const std::string meeting = TRY(start_coordinator(ssh, place, order, environment));
-  const Status started = start_nodes(ssh, hosts, facts, program, meeting, environment);
+  const auto meeting = start_coordinator(ssh, place, order, environment);
+  if (!meeting) {
+    if (!order.incoming.empty()) remove_there(ssh, place, order.incoming, environment);
+    return meeting.error();
+  }
+  const Status started = start_nodes(ssh, hosts, facts, program, *meeting, environment);
   if (!started) {
     (void)ask(ssh, place.host, ssh.question(place.host, place.command("cancel --kill " + in_shell(name))),
               environment, kStartLimit);
+    remove_there(ssh, place, order.allocation.folder, environment);
     return started.error();
   }
   TRY(folder.settle());

@@ -245,7 +245,8 @@ class Hosts:
         make_key(self._server(name) / "ssh_host_ed25519_key")
         self._write_server(name)
         folders = {"/root": self.home(name), "/etc/ssh": self._server(name)}
-        for tools in sorted({Path(sys.base_prefix).resolve(), Path(sys.prefix).resolve(), TOP}):
+        visible = sorted({Path(sys.base_prefix).resolve(), Path(sys.prefix).resolve(), TOP})
+        for tools in visible:
             if tools.is_relative_to("/root"):  # this Python may be installed there, and programs want it
                 below = self.home(name) / tools.relative_to("/root")
                 below.mkdir(parents=True, exist_ok=True)
@@ -255,7 +256,7 @@ class Hosts:
             self.folder / name,
             network=True,
             private=PRIVATE,
-            shared=(self.shared,),
+            shared=(self.shared, *visible),
             folders=folders,
             files={"/etc/hosts": self._names(name)},
         )

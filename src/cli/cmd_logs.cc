@@ -31,6 +31,8 @@ class Logs : public Command {
         add_count(app, "--tail", tail_, 0,
                   "The last lines of each process only (with --follow: of those there are so far)");
     app.add_flag("--no-prefix", no_prefix_, "Without [node/rank] before each line");
+    add_count(app, "--attempt", attempt_, 1,
+              "Of a job that Slurm has started again: 1 is the first (default: the last)");
     color_.declare(app);
   }
 
@@ -46,6 +48,10 @@ class Logs : public Command {
       return fail(view->name + " has no rank " + std::to_string(rank_) + ": its ranks are 0 to " +
                       std::to_string(std::max(view->world, 1) - 1),
                   kFailed);
+    if (attempt_ > view->attempt + 1)
+      return fail(view->name + " has had " + std::to_string(view->attempt + 1) + " attempts, no attempt " +
+                      std::to_string(attempt_),
+                  kFailed);
     return follow_ ? follow_job(*found) : print(*found, *view);
   }
 
@@ -57,6 +63,7 @@ class Logs : public Command {
     std::vector<std::string> words{"logs", name};
     if (rank_ >= 0) words.insert(words.end(), {"--rank", std::to_string(rank_)});
     if (follow_) words.emplace_back("--follow");
+    if (attempt_ > 0) words.insert(words.end(), {"--attempt", std::to_string(attempt_)});
     if (tail_option_->count() > 0) words.insert(words.end(), {"--tail", std::to_string(tail_)});
     if (no_prefix_) words.emplace_back("--no-prefix");
     words.push_back("--color=" +
@@ -94,8 +101,9 @@ class Logs : public Command {
     console.set_ranks(world);
     for (const job::RankView& rank : view.ranks) console.set_node(rank.rank, rank.node);
     int seen = 0;
+    const int attempt = attempt_ > 0 ? attempt_ - 1 : view.attempt;
     for (int rank = std::max(rank_, 0); rank < (rank_ >= 0 ? rank_ + 1 : world); ++rank)
-      seen += print_log(job::Layout{job.folder}.rank_log(rank, world, view.attempt), rank, console) ? 1 : 0;
+      seen += print_log(job::Layout{job.folder}.rank_log(rank, world, attempt), rank, console) ? 1 : 0;
     put(console.finish());
     if (seen == 0 && !job::is_final(view.state))
       say(view.name + " has printed nothing yet: " + status_change(view));
@@ -116,7 +124,7 @@ class Logs : public Command {
   }
 
   std::string name_;
-  int rank_ = -1, tail_ = 0;
+  int rank_ = -1, tail_ = 0, attempt_ = 0;
   bool follow_ = false, no_prefix_ = false;
   ColorOption color_;
   const CLI::Option* tail_option_ = nullptr;

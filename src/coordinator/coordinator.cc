@@ -58,6 +58,7 @@ int Coordinator::run() {
 job::Event Coordinator::event(const char* kind, json::object data) const {
   job::Event made;
   made.kind = kind;
+  made.attempt = job_.allocation.attempt;
   made.data = std::move(data);
   return made;
 }
@@ -118,6 +119,7 @@ void Coordinator::start_when_ready() {
 
 Status Coordinator::make_plan() {
   plan_ = TRY(plan::make_plan(job_.spec, job_.allocation));
+  if (job_.allocation.attempt > 0) TRY(make_folders(job_.layout.user_logs(job_.allocation.attempt)));
   if (!plan_->preload.empty()) make_preload();
   return plan_->agents.empty() ? Done{} : make_agents();
 }
@@ -129,16 +131,17 @@ void Coordinator::send_start() {
       if (group.end == plan::EndPolicy::ends_job) workers_left_ += group.count;
   record(event("starting", {{"world", plan_->world}}));
   wire::Start start;
-  start.plan = plan::to_json(*plan_);
   start.environment = job_.environment;
   start.alone = nodes_.size() == 1;
   for (size_t i = 0; i < nodes_.size(); ++i) {
     start.logs.clear();
     const plan::NodePart& part = plan_->nodes[i];
     for (int local = 0; local < part.ranks(); ++local)
-      start.logs.push_back(job_.layout.rank_log(part.first_rank() + local, plan_->world));
+      start.logs.push_back(
+          job_.layout.rank_log(part.first_rank() + local, plan_->world, job_.allocation.attempt));
     start.directory =
         job_.directory.empty() ? job_.layout.working_directory(static_cast<int>(i)) : job_.directory;
+    start.plan = plan::to_json_for_node(*plan_, i);
     send(nodes_[i], wire::to_json(start));
   }
   // Later than the ranks' start, which these must not delay.
@@ -149,7 +152,8 @@ void Coordinator::send_start() {
   const std::string spec = json::serialize(spec::to_json(job_.spec)) + "\n";
   if (const Status kept = write_file(job_.layout.job_json(), spec); !kept)
     log_.say("job.json could not be written: " + kept.error().reason);
-  if (const Status kept = write_file(job_.layout.plan_json(), json::serialize(start.plan) + "\n"); !kept)
+  if (const Status kept = write_file(job_.layout.plan_json(), json::serialize(plan::to_json(*plan_)) + "\n");
+      !kept)
     log_.say("plan.json could not be written: " + kept.error().reason);
 }
 
@@ -188,12 +192,24 @@ void Coordinator::end() {
   if (ended_) return;
   ended_ = true;
   source_->release(std::all_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return node.empty; }));
+  if (another_attempt()) return loop_.stop();
   ::unlink(job_.layout.environment().c_str());
   json::object data = outcome();
   data["seconds"] = wall_clock() - submitted_at_;
   std::erase_if(unwritten_, [](const job::Event& waiting) { return waiting.kind == "log_gap"; });
   record(event("ended", std::move(data)));
   loop_.stop();
+}
+
+// What ended this attempt from outside may be followed by another, in this folder. Whether it is, its
+// scheduler knows: readers ask that, since without an end the job is still its own.
+bool Coordinator::another_attempt() {
+  const bool told = cancel_ && cancel_->why == "signal";
+  if (!job_.again || !(told || node_failed_)) return false;
+  json::object data = outcome();
+  data.erase("state");
+  record(event("attempt_ended", std::move(data)));
+  return job_.again(!told);
 }
 
 }  // namespace phalanx::coordinator

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -48,6 +49,9 @@ struct Conducted {
   std::string terminator = "the system";  // who sends us SIGTERM
   UniqueFd submitter;                     // a control connection
   bool foreground = false;                // the job ends when that closes
+  // A scheduler that may start the job again: asked when the scheduler, or the loss of a node (true), has
+  // ended this attempt. True: it will, as far as it goes by us, and the job has not ended.
+  std::function<bool(bool node_lost)> again;
   Timing timing;
 };
 
@@ -85,6 +89,7 @@ class Coordinator {
   void finalize();
   void all_should_be_gone();
   void end();
+  bool another_attempt();
   job::Event event(const char* kind, boost::json::object data = {}) const;
   void record(job::Event event);
   void record_rest();  // what a full disk has not taken yet
@@ -146,7 +151,7 @@ class Coordinator {
   std::map<std::pair<std::string, uint64_t>, std::vector<std::optional<std::string>>> fences_;
   std::optional<Cancel> cancel_;
   bool stopping_ = false, killing_ = false, finalizing_ = false, ended_ = false, verdict_due_ = false;
-  bool start_sent_ = false;
+  bool start_sent_ = false, node_failed_ = false;  // the first failure was the loss of a node
   int workers_left_ = 0;  // ranks whose end is the job's; the others are ended when it is 0
   double submitted_at_ = 0;
   Loop::Timer heartbeat_, verdict_, timeout_, gone_deadline_;

@@ -196,6 +196,7 @@ void Coordinator::node_lost(size_t index, const std::string& reason) {
                  " was lost: " + reason;
   failure.exit_code = code(job::Exit::refused);
   failure.at = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  node_failed_ = node_failed_ || !failures_.any();
   if (!start_sent_) return fail_before_start(failure.text);
   fail(std::move(failure));
   rank_count_changed();

@@ -62,6 +62,7 @@ Result<Handle> submit(Submission submission, Interrupts& interrupts) {
   const bool launch = !submission.spec.argv.empty() && submission.compute.empty() && !submission.hosts;
   if (launch && slurm::inside_allocation()) return slurm::launch_inside(std::move(submission), interrupts);
   const Choice choice = TRY(choose(submission));
+  const bool requeue = submission.spec.requeue;
   const auto begin = [&]() -> Result<Handle> {
     switch (choice.compute.kind) {
       case spec::Compute::Kind::local:
@@ -75,6 +76,8 @@ Result<Handle> submit(Submission submission, Interrupts& interrupts) {
   };
   Handle handle = TRY(begin());
   if (!choice.note.empty()) handle.notes.push_back(choice.note);
+  if (requeue && choice.compute.kind != spec::Compute::Kind::slurm)
+    handle.notes.emplace_back("requeue is for Slurm: here nobody starts the job again");
   return handle;
 }
 

@@ -22,6 +22,7 @@
 //   log_gap           rank, offset, bytes, reason
 //   warning           text
 //   finalizing
+//   attempt_ended     exit_code, verdict                (its scheduler may begin another: ask it)
 //   ended             state (Completed | Failed | Canceled), exit_code, verdict (verdict.h), seconds
 // clang-format on
 #pragma once

@@ -218,6 +218,14 @@ void on_ended(JobView& view, const Event& event) {
   if (verdict != nullptr && verdict->is_object()) view.verdict = verdict_from_json(verdict->get_object());
 }
 
+// Its scheduler may start it again; until it does, or says that it will not, the job waits.
+void on_attempt_ended(JobView& view, const Event& event) {
+  end_unseen(view, -1, event.time);
+  if (is_final(view.state)) return;
+  view.state = State::queued;
+  view.waiting_for = "Slurm (job " + view.scheduler_id + ") to start it again";
+}
+
 void enter_attempt(JobView& view, int attempt) {
   view.attempt = attempt;
   view.nodes.clear();
@@ -239,6 +247,7 @@ constexpr Effect kEffects[] = {
     {"node_lost", on_node_lost},
     {"log_gap", on_warning},
     {"warning", on_warning},
+    {"attempt_ended", on_attempt_ended},
     {"ended", on_ended},
 };
 

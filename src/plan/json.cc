@@ -8,6 +8,8 @@ namespace json = boost::json;
 
 namespace {
 
+constexpr size_t kMostNodes = 1u << 20;
+
 json::object to_json(const RankGroup& group) {
   return {{"role", group.role},
           {"ends_job", group.end == EndPolicy::ends_job},
@@ -50,11 +52,9 @@ Start start_from(const std::string& name, const std::string& kind) {
   throw std::invalid_argument("start: " + name);
 }
 
-}  // namespace
-
-json::object to_json(const Plan& plan) {
+json::object to_json(const Plan& plan, size_t first, size_t end) {
   json::array nodes;
-  for (const NodePart& node : plan.nodes) nodes.push_back(to_json(node));
+  for (size_t i = first; i < end; ++i) nodes.push_back(to_json(plan.nodes[i]));
   return {{"job", plan.job},
           {"folder", plan.folder},
           {"start", to_text(plan.start)},
@@ -71,8 +71,19 @@ json::object to_json(const Plan& plan) {
           {"agents", plan.agents},
           {"hostfile", plan.hostfile},
           {"hydra_hostfile", plan.hydra_hostfile},
+          {"node_count", plan.nodes.size()},
+          {"first_node", first},
           {"nodes", std::move(nodes)},
           {"notes", json::value_from(plan.notes)}};
+}
+
+}  // namespace
+
+json::object to_json(const Plan& plan) { return to_json(plan, 0, plan.nodes.size()); }
+
+json::object to_json_for_node(const Plan& plan, size_t node) {
+  const bool all = plan.start == Start::mpi;  // whose ranks ask where the others are
+  return all ? to_json(plan) : to_json(plan, node, node + 1);
 }
 
 Result<Plan> from_json(const json::object& object) try {
@@ -93,8 +104,13 @@ Result<Plan> from_json(const json::object& object) try {
   plan.agents = json::value_to<std::string>(object.at("agents"));
   plan.hydra_hostfile = json::value_to<std::string>(object.at("hydra_hostfile"));
   plan.hostfile = json::value_to<std::string>(object.at("hostfile"));
-  for (const json::value& node : object.at("nodes").as_array())
-    plan.nodes.push_back(node_from(node.as_object()));
+  const json::array& nodes = object.at("nodes").as_array();
+  const size_t first = object.at("first_node").to_number<size_t>();
+  const size_t count = object.at("node_count").to_number<size_t>();
+  if (count > kMostNodes || first > count || nodes.size() > count - first)
+    throw std::invalid_argument("nodes: more than there are");
+  plan.nodes.resize(count);
+  for (size_t i = 0; i < nodes.size(); ++i) plan.nodes[first + i] = node_from(nodes[i].as_object());
   plan.notes = json::value_to<std::vector<std::string>>(object.at("notes"));
   return plan;
 } catch (const std::exception& error) {

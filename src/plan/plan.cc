@@ -28,7 +28,10 @@ Env azure_variables(const spec::JobSpec& spec, const Allocation& allocation) {
 Env phalanx_variables(const Allocation& allocation) {
   std::string hosts;
   for (const AllocatedNode& node : allocation.nodes) hosts += (hosts.empty() ? "" : ",") + node.address;
+  constexpr size_t kLongest = 64 << 10;  // the kernel takes 128 KiB, and every process carries it
+  if (hosts.size() > kLongest) hosts.clear();
   return {{"PHALANX_JOB", allocation.job},
+          {"PHALANX_ATTEMPT", std::to_string(allocation.attempt)},
           {"PHALANX_JOB_FOLDER", allocation.folder},
           {"PHALANX_NODE_COUNT", std::to_string(allocation.nodes.size())},
           {"PHALANX_NODES", hosts}};

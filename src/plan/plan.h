@@ -38,6 +38,7 @@ inline constexpr uint16_t kFixedPort = 54965;
 
 struct Allocation {
   std::string job;                             // its name
+  int attempt = 0;                             // how often its scheduler has started it before
   std::string folder;                          // its job folder
   std::map<std::string, std::string> inputs;   // what ${{inputs.x}} stands for
   std::map<std::string, std::string> outputs;  // what ${{outputs.x}} stands for: a folder (or file) path
@@ -116,6 +117,9 @@ Env rank_env(const Plan& plan, int node, int local_rank);
 std::vector<std::string> scrub(const std::vector<std::string>& environment);
 
 boost::json::object to_json(const Plan& plan);
+// What one node needs of it: the others of `nodes` are empty, so that a message does not grow with their
+// number.
+boost::json::object to_json_for_node(const Plan& plan, size_t node);
 Result<Plan> from_json(const boost::json::object& object);
 
 // For people: `--dry-run`. Values that look like secrets are not printed.

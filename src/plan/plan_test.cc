@@ -359,4 +359,32 @@ TEST(Plan, the_first_worker_is_chief_where_the_program_wants_one) {
 }
 
 }  // namespace
+TEST(Plan, what_a_node_is_told_does_not_grow_with_the_others) {
+  const auto told = [](size_t nodes) {
+    spec::JobSpec spec;
+    spec.command = "true";
+    spec.distribution.framework = spec::Framework::pytorch;
+    spec.distribution.process_count_per_instance = 2;
+    Allocation allocation;
+    allocation.job = "job";
+    for (size_t i = 0; i < nodes; ++i) {
+      AllocatedNode node;
+      node.name = "node-" + std::to_string(i);
+      node.address = "::1";
+      node.ports = {1, 2};
+      allocation.nodes.push_back(node);
+    }
+    const auto plan = make_plan(spec, allocation);
+    EXPECT_TRUE(plan) << plan.error().reason;
+    return std::pair(*plan, to_json_for_node(*plan, nodes - 1));
+  };
+  const auto [few, of_few] = told(4);
+  const auto read = from_json(of_few);
+  ASSERT_TRUE(read) << read.error().reason;
+  EXPECT_EQ(rank_env(*read, 3, 1), rank_env(few, 3, 1));
+  EXPECT_EQ(node_env(*read, 3), node_env(few, 3));
+  const auto [many, of_many] = told(30000);
+  EXPECT_LT(boost::json::serialize(of_many).size(), 2 * boost::json::serialize(of_few).size());
+}
+
 }  // namespace phalanx::plan

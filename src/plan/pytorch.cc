@@ -27,7 +27,7 @@ Env process_variables(const Plan& plan, const NodePart& node, int node_index, in
   env["ROLE_RANK"] = env["RANK"];
   env["ROLE_WORLD_SIZE"] = env["WORLD_SIZE"];
   env["TORCHELASTIC_RUN_ID"] = plan.job;
-  env["TORCHELASTIC_RESTART_COUNT"] = "0";
+  env["TORCHELASTIC_RESTART_COUNT"] = plan.common.at("PHALANX_ATTEMPT");
   env["TORCHELASTIC_MAX_RESTARTS"] = "0";
   env["TORCHELASTIC_USE_AGENT_STORE"] =
       "False";  // rank 0 hosts the store, on the port that the node holds for it

@@ -12,6 +12,8 @@
 #include "base/unique_fd.h"
 #include "process/spawn.h"
 
+extern char** environ;
+
 namespace phalanx::process {
 
 namespace {
@@ -46,6 +48,12 @@ bool read_to_end(int fd, std::chrono::steady_clock::time_point deadline, size_t 
 }
 
 }  // namespace
+
+std::vector<std::string> own_environment() {
+  std::vector<std::string> lines;
+  for (char** line = environ; *line; ++line) lines.emplace_back(*line);
+  return lines;
+}
 
 Result<Captured> capture(const std::vector<std::string>& argv, const std::vector<std::string>& environment,
                          std::chrono::milliseconds limit, size_t most) {

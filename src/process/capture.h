@@ -9,6 +9,8 @@
 
 namespace phalanx::process {
 
+std::vector<std::string> own_environment();  // of this process: "NAME=value"
+
 struct Captured {
   int code = 0;        // exit code, or 128 + signal
   std::string output;  // stdout and stderr, at most `most` bytes of it (and a few more)

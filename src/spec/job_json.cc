@@ -236,6 +236,7 @@ void fields(Archive& a, JobSpec& s) {
   a.word("isolation", kIsolations, s.isolation);
   a.field("priority", s.priority);
   a.field("oversubscribe", s.oversubscribe);
+  a.field("requeue", s.requeue);
   auto timeout = s.timeout ? std::optional<int>(static_cast<int>(s.timeout->count())) : std::nullopt;
   int grace = static_cast<int>(s.stop_grace.count());
   a.field("timeout_s", timeout);

@@ -83,6 +83,7 @@ struct JobSpec {
   std::chrono::milliseconds stop_grace{10000};  // SIGTERM to SIGKILL
   int priority = 0;            // higher first, -1000..1000; from queue_settings.priority if absent
   bool oversubscribe = false;  // start even where the machine has no room left
+  bool requeue = false;        // Slurm may start it again, after preemption or a node's death
 
   std::string base_folder;  // absolute: what relative paths are relative to
 };

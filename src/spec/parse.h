@@ -4,7 +4,8 @@
 // any thread. A text that fails gives all its errors, each with its place and what would be right. Contract:
 // the commandJob YAML of the Azure ML CLI v2 (azure-ai-ml 1.28), read as PyYAML reads it. Stricter on
 // purpose: counts that are zero, negative or fractional, undefined outputs, sizes and names that the service
-// refuses later. Phalanx's own keys: isolation, stop_grace, priority, oversubscribe, distribution.launch.
+// refuses later. Phalanx's own keys: isolation, stop_grace, priority, oversubscribe, requeue,
+// distribution.launch.
 #pragma once
 
 #include <map>

@@ -72,6 +72,7 @@ std::vector<Field> Reader::our_fields() {
       {"stop_grace", [this](const Node& node) { read_stop_grace(node); }, true},
       {"priority", [this](const Node& node) { read_priority(node); }, true},
       {"oversubscribe", fields_.boolean("oversubscribe", spec_.oversubscribe), true},
+      {"requeue", fields_.boolean("requeue", spec_.requeue), true},
   };
 }
 

@@ -40,6 +40,7 @@ int conduct(Order order, job::EventLog events, std::unique_ptr<RemoteNodes> node
   job.terminator = std::move(company.terminator);
   job.foreground = order.foreground && company.submitter;
   job.submitter = std::move(company.submitter);
+  job.again = std::move(company.again);
   coordinator::Coordinator coordinator(std::move(job), std::move(events), std::move(nodes));
   return coordinator.run();
 }

@@ -2,17 +2,23 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 
 #include "base/files.h"
 #include "engine/remote/conduct.h"
 #include "engine/slurm/slurm.h"
 #include "engine/slurm/step.h"
 #include "job/layout.h"
+#include "process/capture.h"
 
 namespace phalanx::engine::slurm {
 
 namespace {
+
+// Slurm's own count: how often it has started the job again.
+int attempt() { return std::atoi(variable("SLURM_RESTART_COUNT").c_str()); }
 
 Result<remote::Order> order_in(const std::string& folder, const std::vector<std::string>& hosts) {
   const job::Layout layout{folder};
@@ -22,6 +28,7 @@ Result<remote::Order> order_in(const std::string& folder, const std::vector<std:
                                      std::to_string(order.allocation.nodes.size())};
   for (size_t i = 0; i < hosts.size(); ++i)
     order.allocation.nodes[i].name = order.allocation.nodes[i].host = hosts[i];
+  order.allocation.attempt = attempt();
   if (!order.again) ::unlink(layout.environment().c_str());
   return order;
 }
@@ -36,6 +43,28 @@ Result<job::EventLog> open_log(const job::Layout& layout) {
   }
 }
 
+Result<process::Captured> scontrol(std::vector<std::string> words) {
+  constexpr std::chrono::seconds kLimit{30};
+  words.insert(words.begin(), "scontrol");
+  return process::capture(words, process::own_environment(), kLimit);
+}
+
+// Where Slurm gives the nodes time to be left it would take our end for the job's, and so it would where it
+// has not noticed yet that a node is lost: it is told to put the job back. Where it ends the job itself it
+// also knows what follows, and must not be told: it would put back what somebody has cancelled.
+bool put_back(bool node_lost) {
+  constexpr int kMost = 5;  // a node that fails every time must not keep a job going for ever
+  const std::string id = variable("SLURM_JOB_ID");
+  const auto shown = scontrol({"show", "job", "--oneliner", id});
+  if (!shown || shown->code != 0) return !node_lost;
+  const auto says = [&](const char* text) { return shown->output.find(text) != std::string::npos; };
+  if (!says(" JobState=RUNNING ")) return true;
+  const bool preempted = says(" PreemptTime=") && !says(" PreemptTime=None ");
+  if (!preempted && (!node_lost || attempt() >= kMost)) return false;
+  const auto told = scontrol({"requeue", id});
+  return told && told->code == 0;
+}
+
 Result<int> conduct(const std::string& folder) {
   const job::Layout layout{folder};
   const std::vector<std::string> hosts = TRY(allocated_hosts());
@@ -45,8 +74,9 @@ Result<int> conduct(const std::string& folder) {
   auto nodes = nodes_by(step, order);
   TRY(nodes->listen());
   job::EventLog events = TRY(open_log(layout));
-  const int code =
-      remote::conduct(std::move(order), std::move(events), std::move(nodes), {"Slurm", UniqueFd()});
+  remote::Company company{"Slurm", UniqueFd()};
+  if (order.again) company.again = put_back;
+  const int code = remote::conduct(std::move(order), std::move(events), std::move(nodes), std::move(company));
   step->wait(3000);
   return code;
 }

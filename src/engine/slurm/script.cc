@@ -51,7 +51,7 @@ std::string script(const spec::JobSpec& spec, const spec::Compute& compute, cons
   option("output", quoted(parts.folder + "/system_logs/slurm.log"));
   option("open-mode", "append");
   option("export", "NONE");
-  option(compute.requeue ? "requeue" : "no-requeue", "");
+  option(compute.requeue || spec.requeue ? "requeue" : "no-requeue", "");
   given("partition", compute.partition);
   given("account", compute.account);
   given("qos", compute.qos);

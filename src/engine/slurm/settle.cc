@@ -14,19 +14,11 @@
 #include "job/submitted.h"
 #include "process/capture.h"
 
-extern char** environ;
-
 namespace phalanx::engine::slurm {
 
 namespace {
 
 constexpr std::chrono::seconds kLimit{20};
-
-std::vector<std::string> own_environment() {
-  std::vector<std::string> lines;
-  for (char** line = environ; *line; ++line) lines.emplace_back(*line);
-  return lines;
-}
 
 // Who asked for the end by the command line, if somebody did.
 job::Exit exit_of_cancel(const job::Layout& layout) {
@@ -72,7 +64,7 @@ void end(job::JobView& view, const job::Layout& layout, job::State state, job::E
 
 void settle(job::JobView& view, const job::Layout& layout) {
   const std::string name = "Slurm job " + view.scheduler_id;
-  const Queue queue(own_environment());
+  const Queue queue(process::own_environment());
   const auto jobs = queue.jobs({view.scheduler_id});
   if (!jobs) {
     view.state = job::State::not_responding;
@@ -106,14 +98,14 @@ void settle(job::JobView& view, const job::Layout& layout) {
 // To one that waits Slurm says it; of one that runs the coordinator must know who asked, and then has it from
 // Slurm.
 Status cancel(const job::JobView& view, const std::string& job_folder, const std::string& why, bool kill) {
-  const auto jobs = TRY(Queue(own_environment()).jobs({view.scheduler_id}));
+  const auto jobs = TRY(Queue(process::own_environment()).jobs({view.scheduler_id}));
   const bool runs = !jobs.empty() && jobs.front().phase() == Phase::running;
   const boost::json::object asked{{"why", why}, {"by", job::user_name()}, {"kill", kill}};
   TRY(write_file(job::Layout{job_folder}.cancel_request(), boost::json::serialize(asked)));
   std::vector<std::string> words{"scancel"};
   if (runs && !kill) words.insert(words.end(), {"--batch", "--signal=TERM"});
   words.push_back(view.scheduler_id);
-  const auto told = TRY(process::capture(words, own_environment(), kLimit));
+  const auto told = TRY(process::capture(words, process::own_environment(), kLimit));
   if (told.code != 0) return Error{Code::unavailable, "scancel: " + told.output.substr(0, 200)};
   return Done{};
 }

@@ -75,13 +75,13 @@ Result<std::string> sbatch(const std::string& script, const std::vector<std::str
 remote::Order order_of(Submission& submission, Prospect& prospect, const spec::Compute& compute) {
   remote::Order order;
   order.has_code = !submission.spec.code.empty();
+  order.again = compute.requeue || submission.spec.requeue;
   order.spec = std::move(submission.spec);
   order.allocation = std::move(prospect.allocation);
   for (plan::AllocatedNode& node : order.allocation.nodes) node.address.clear();
   order.environment = std::move(prospect.environment.variables);
   order.directory = std::move(submission.directory);
   order.interface = compute.interface;
-  order.again = compute.requeue;
   order.world = prospect.plan.world;
   order.submitted = wall_clock();
   return order;

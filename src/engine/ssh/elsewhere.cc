@@ -19,8 +19,6 @@
 #include "process/gather.h"
 #include "process/spawn.h"
 
-extern char** environ;
-
 namespace phalanx::engine::ssh {
 
 namespace json = boost::json;
@@ -57,19 +55,13 @@ std::string command_of(const Elsewhere& elsewhere, const std::vector<std::string
   return command;
 }
 
-std::vector<std::string> own_environment() {
-  std::vector<std::string> lines;
-  for (char** line = environ; *line; ++line) lines.emplace_back(*line);
-  return lines;
-}
-
 std::string name_of(const job::Layout& layout) { return layout.folder.substr(layout.folder.rfind('/') + 1); }
 
 Result<process::Answer> ask(const Elsewhere& elsewhere, const std::vector<std::string>& words,
                             std::chrono::seconds limit) {
   const Connection ssh(elsewhere.options);
   auto answer = std::move(process::gather({ssh.question(elsewhere.host, command_of(elsewhere, words))},
-                                          own_environment(), limit)[0]);
+                                          process::own_environment(), limit)[0]);
   if (!answer)
     return Error{Code::unavailable, elsewhere.host + ", where the job is: " + answer.error().reason};
   if (answer->code == 255) return Error{Code::unavailable, explain(elsewhere.host, answer->errors)};
@@ -107,11 +99,11 @@ Status fetch(const Elsewhere& elsewhere, const job::Layout& layout) {
   std::string shell;
   for (const std::string& word : ssh.words(elsewhere.host, "sh -c " + in_shell(script)))
     shell += in_shell(word) + " ";
-  const auto packed =
-      TRY(process::capture({"sh", "-c", shell + "> " + in_shell(archive)}, own_environment(), kLimit));
+  const auto packed = TRY(
+      process::capture({"sh", "-c", shell + "> " + in_shell(archive)}, process::own_environment(), kLimit));
   if (packed.code != 0) return Error{Code::unavailable, explain(elsewhere.host, packed.output)};
-  const auto unpacked =
-      TRY(process::capture({"tar", "-xzf", archive, "-C", layout.folder}, own_environment(), kLimit));
+  const auto unpacked = TRY(
+      process::capture({"tar", "-xzf", archive, "-C", layout.folder}, process::own_environment(), kLimit));
   ::unlink(archive.c_str());
   if (unpacked.code != 0) return Error{Code::internal, "tar: " + unpacked.output};
   return Done{};

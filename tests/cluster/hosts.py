@@ -57,6 +57,7 @@ class Hosts:
 
     folder: Path
     count: int = 4
+    visible: tuple[Path, ...] = ()  # more folders of this machine that hosts see, wherever they lie
     shared: Path = field(init=False)  # a folder that all hosts and this machine see
     machines: dict[str, Machine] = field(default_factory=dict, init=False)
     net: Network = field(init=False)
@@ -245,7 +246,8 @@ class Hosts:
         make_key(self._server(name) / "ssh_host_ed25519_key")
         self._write_server(name)
         folders = {"/root": self.home(name), "/etc/ssh": self._server(name)}
-        visible = sorted({Path(sys.base_prefix).resolve(), Path(sys.prefix).resolve(), TOP})
+        python = {Path(sys.base_prefix).resolve(), Path(sys.prefix).resolve()}
+        visible = sorted({*python, TOP, *(folder.resolve() for folder in self.visible)})
         for tools in visible:
             if tools.is_relative_to("/root"):  # this Python may be installed there, and programs want it
                 below = self.home(name) / tools.relative_to("/root")

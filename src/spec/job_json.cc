@@ -19,6 +19,9 @@ constexpr std::array kIsolations = {
     std::pair(Isolation::user_namespace, "user_namespace"), std::pair(Isolation::cgroup, "cgroup"),
     std::pair(Isolation::plain, "plain")};
 
+constexpr std::array kUnits = {std::pair(Unit::node, "node"), std::pair(Unit::core, "core"),
+                               std::pair(Unit::gpu, "gpu")};
+
 template <class Enum, size_t N>
 const char* word_of(const std::array<std::pair<Enum, const char*>, N>& words, Enum value) {
   for (const auto& [known, word] : words)
@@ -60,6 +63,17 @@ class Writer {
       map[name] = std::move(one);
     }
     out_[key] = std::move(map);
+  }
+  template <class T, class Each>
+  void list(const char* key, std::vector<T>& values, Each each_field) {
+    json::array all;
+    for (T& value : values) {
+      json::object one;
+      Writer writer(one);
+      each_field(writer, value);
+      all.push_back(std::move(one));
+    }
+    out_[key] = std::move(all);
   }
   template <class Inner>
   void group(const char* key, Inner inner) {
@@ -127,6 +141,16 @@ class Loader {
         if (!item.is_object()) return note(key);
         Loader loader(item.get_object(), wrong_);
         each_field(loader, values[name]);
+      }
+    });
+  }
+  template <class T, class Each>
+  void list(const char* key, std::vector<T>& values, Each each_field) {
+    read(key, &json::value::if_array, [&](const json::array& all) {
+      for (const auto& item : all) {
+        if (!item.is_object()) return note(key);
+        Loader loader(item.get_object(), wrong_);
+        each_field(loader, values.emplace_back());
       }
     });
   }
@@ -202,6 +226,23 @@ void resource_fields(Archive& a, Resources& r) {
 }
 
 template <class Archive>
+void task_fields(Archive& a, Task& t) {
+  a.field("name", t.name);
+  a.field("group", t.group);
+  a.field("command", t.command);
+  a.field("units", t.units);
+  a.field("depends_on", t.depends_on);
+  a.field("required_nodes", t.required_nodes);
+  a.field("environment_variables", t.environment_variables);
+  a.field("working_directory", t.working_directory);
+  a.field("input", t.input);
+  a.field("output", t.output);
+  a.field("error", t.error);
+  a.field("id", t.id);
+  a.field("instance", t.instance);
+}
+
+template <class Archive>
 void text_fields(Archive& a, JobSpec& s) {
   a.field("name", s.name);
   a.field("display_name", s.display_name);
@@ -237,6 +278,10 @@ void fields(Archive& a, JobSpec& s) {
   a.field("priority", s.priority);
   a.field("oversubscribe", s.oversubscribe);
   a.field("requeue", s.requeue);
+  a.field("required_nodes", s.required_nodes);
+  a.list("tasks", s.tasks, [](Archive& inner, Task& task) { task_fields(inner, task); });
+  a.word("resource_unit", kUnits, s.resource_unit);
+  a.field("fail_on_task_failure", s.fail_on_task_failure);
   auto timeout = s.timeout ? std::optional<int>(static_cast<int>(s.timeout->count())) : std::nullopt;
   int grace = static_cast<int>(s.stop_grace.count());
   a.field("timeout_s", timeout);
@@ -268,5 +313,6 @@ Result<JobSpec> from_json(const json::object& object) {
 const char* to_string(Framework framework) { return word_of(kFrameworks, framework); }
 const char* to_string(Launch launch) { return word_of(kLaunches, launch); }
 const char* to_string(Isolation isolation) { return word_of(kIsolations, isolation); }
+const char* to_string(Unit unit) { return word_of(kUnits, unit); }
 
 }  // namespace phalanx::spec

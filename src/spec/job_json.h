@@ -19,5 +19,6 @@ Result<JobSpec> from_json(const boost::json::object& object);
 const char* to_string(Framework framework);
 const char* to_string(Launch launch);
 const char* to_string(Isolation isolation);
+const char* to_string(Unit unit);
 
 }  // namespace phalanx::spec

@@ -59,6 +59,23 @@ struct Resources {
 
 enum class Isolation { automatic, pid_namespace, user_namespace, cgroup, plain };
 
+enum class Unit { node, core, gpu };
+
+// One of a job of tasks, as HPC Pack has them: a command that is run once, when the tasks it depends on have
+// completed and its units are free.
+struct Task {
+  std::string name;     // unique in the job: the group's, or "GROUP.7" of an instance of a sweep
+  std::string group;    // as written in the file; instances of a sweep share it, and stand together
+  std::string command;  // run by a shell
+  int units = 1;        // of JobSpec::resource_unit
+  std::vector<std::string> depends_on;                       // groups
+  std::vector<std::string> required_nodes;                   // these, whole, in this order; empty: any
+  std::map<std::string, std::string> environment_variables;  // over those of the job
+  std::string working_directory;     // relative to the node's working directory; empty: that
+  std::string input, output, error;  // files, relative to the working directory; empty: none, and its log
+  int id = 0, instance = 0;          // of the group, from 1; the value of a sweep
+};
+
 struct JobSpec {
   // Azure ML's keys.
   std::string name;  // empty: one is made at submission
@@ -84,6 +101,10 @@ struct JobSpec {
   int priority = 0;            // higher first, -1000..1000; from queue_settings.priority if absent
   bool oversubscribe = false;  // start even where the machine has no room left
   bool requeue = false;        // Slurm may start it again, after preemption or a node's death
+  std::vector<std::string> required_nodes;  // the job's nodes by name; empty: any
+  std::vector<Task> tasks;                  // instead of `command`
+  Unit resource_unit = Unit::node;          // what a task takes
+  bool fail_on_task_failure = false;        // the first task that fails ends the job
 
   std::string base_folder;  // absolute: what relative paths are relative to
 };

@@ -74,12 +74,22 @@ std::vector<std::string> keys_of(const Node& root, const char* map) {
   return keys;
 }
 
-bool command_names(const Node& root, const std::string& kind, const std::string& name) {
-  const Node* command = root.find("command");
+bool command_of(const Node& node, const std::string& kind, const std::string& name) {
+  const Node* command = node.find("command");
   if (!command || command->kind != Kind::text) return false;
   const auto expressions = find_expressions(command->text);
   return std::any_of(expressions.begin(), expressions.end(),
                      [&](const Expression& e) { return e.kind == kind && e.name == name; });
+}
+
+// The job's own command, or one of its tasks'.
+bool command_names(const Node& root, const std::string& kind, const std::string& name) {
+  const Node* tasks = root.find("tasks");
+  return command_of(root, kind, name) ||
+         (tasks && (std::any_of(tasks->items.begin(), tasks->items.end(),
+                                [&](const Node& task) { return command_of(task, kind, name); }) ||
+                    std::any_of(tasks->entries.begin(), tasks->entries.end(),
+                                [&](const Entry& task) { return command_of(task.value, kind, name); })));
 }
 
 // An input or output that neither the file (`known`) nor the command has is a slip of the pen: nobody would

@@ -1,10 +1,12 @@
 #include "spec/parse.h"
 
 #include "base/files.h"
+#include "spec/hpc_job.h"
 #include "spec/overrides.h"
 #include "spec/reader.h"
 #include "spec/rules.h"
 #include "spec/tree_json.h"
+#include "spec/xml.h"
 #include "spec/yaml.h"
 
 namespace phalanx::spec {
@@ -13,7 +15,13 @@ namespace {
 // The file's own problems end the reading; what is wrong in the tree is all collected.
 std::optional<Parsed> read_text(std::string_view text, const std::string& base_folder, const Options& options,
                                 Report& report) {
-  Node root = parse_yaml(text, report);
+  const bool xml = looks_like_xml(text);
+  if (xml && options.azureml_only) {
+    report.error({}, "is a job of HPC Pack, which Azure ML does not take");
+    return {};
+  }
+  Node root = xml ? parse_hpc_job(text, report) : parse_yaml(text, report);
+  if (xml && report.failed()) return {};
   if (root.kind != Kind::map) {
     if (!report.failed() && root.kind == Kind::null)
       report.error({}, "is empty; a job file needs at least 'command' and 'environment'");

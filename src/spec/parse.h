@@ -1,4 +1,4 @@
-// parse.h - a job file (YAML or JSON) to a JobSpec, or every problem in it.
+// parse.h - a job file (YAML or JSON, or the job XML of HPC Pack) to a JobSpec, or every problem in it.
 //
 // Pure but for the files a job file names (code, file: environments): nothing is started or changed. Values;
 // any thread. A text that fails gives all its errors, each with its place and what would be right. Contract:
@@ -68,6 +68,9 @@ inline constexpr size_t kMaxCommand = 128 * 1024 - 1;  // bytes: what Linux take
 // off).
 bool is_local_path(std::string_view path);
 std::string local_path(const JobSpec& spec, std::string_view path);
+
+// Nodes that must be among the job's: its required_nodes, and those that its tasks require beyond them.
+std::vector<std::string> named_nodes(const JobSpec& spec);
 
 // What this job asks for that is not done yet, one plain line each, with what to do instead. `file` and
 // `places` are for messages.

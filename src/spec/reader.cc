@@ -67,12 +67,22 @@ std::vector<Field> Reader::our_fields() {
     if (word == "cgroup") spec_.isolation = Isolation::cgroup;
     if (word == "plain") spec_.isolation = Isolation::plain;
   };
+  const auto unit = [this](const Node& node) {
+    std::string word;
+    fields_.choice("resource_unit", {"node", "core", "gpu"}, word)(node);
+    if (word == "core") spec_.resource_unit = Unit::core;
+    if (word == "gpu") spec_.resource_unit = Unit::gpu;
+  };
   return {
       {"isolation", isolation, true},
       {"stop_grace", [this](const Node& node) { read_stop_grace(node); }, true},
       {"priority", [this](const Node& node) { read_priority(node); }, true},
       {"oversubscribe", fields_.boolean("oversubscribe", spec_.oversubscribe), true},
       {"requeue", fields_.boolean("requeue", spec_.requeue), true},
+      {"tasks", fields_.any(), true},  // read when all else is known
+      {"resource_unit", unit, true},
+      {"required_nodes", [this](const Node& node) { read_required_nodes(node); }, true},
+      {"fail_on_task_failure", fields_.boolean("fail_on_task_failure", spec_.fail_on_task_failure), true},
   };
 }
 
@@ -95,6 +105,10 @@ JobSpec Reader::read(const Node& root) {
     return spec_;
   }
   fields_.read(top, "", fields);
+  if (given(top, "tasks")) read_tasks(top);
+  if (const auto named = named_nodes(spec_); !named.empty() && !places_.count("resources.instance_count"))
+    spec_.resources.instance_count = static_cast<int>(named.size());
+  if (given(top, "tasks")) return spec_;
   if (!given(top, "command"))
     report_.error(start_of(root), "'command' is missing; add what to run, such as command: python train.py");
   if (!given(top, "environment"))
@@ -125,21 +139,29 @@ void Reader::read_type(const Node& node) {
 
 void Reader::read_command(const Node& node) {
   fields_.text("command", spec_.command)(node);
+  check_command_text(node, "command");
+}
+
+void Reader::check_command_text(const Node& node, const std::string& name) {
   if (node.kind != Kind::text) return;
   if (std::none_of(node.text.begin(), node.text.end(),
                    [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }))
     return report_.error(node.place,
-                         "command has nothing to run; write what to run, such as python train.py");
+                         name + " has nothing to run; write what to run, such as python train.py");
   if (node.text.size() > kMaxCommand)
     return report_.error(node.place,
-                         "command is " + std::to_string(node.text.size()) +
+                         name + " is " + std::to_string(node.text.size()) +
                              " bytes long, and Linux takes 131,071; put it in a script in 'code'");
+  note_expressions(node, name);
+}
+
+void Reader::note_expressions(const Node& node, const std::string& name) {
   size_t k = 0;
   for (const Expression& e : find_expressions(node.text)) {
     const std::string_view raw = std::string_view(node.text).substr(e.at, e.length);
     size_t earlier = 0;
     for (size_t at = node.text.find(raw); at < e.at; at = node.text.find(raw, at + 1)) ++earlier;
-    places_["command#" + std::to_string(k++)] = find_in(source_, node.place, node.end, raw, earlier);
+    places_[name + "#" + std::to_string(k++)] = find_in(source_, node.place, node.end, raw, earlier);
     if (k >= 50) break;  // past this the place of the command serves
   }
 }
@@ -162,7 +184,14 @@ void Reader::read_code(const Node& node) {
 }
 
 void Reader::read_environment_variables(const Node& node) {
-  if (!fields_.is_map(node, "environment_variables", "{EPOCHS: 10}")) return;
+  read_variables(node, "", spec_.environment_variables);
+}
+
+// `where`: "tasks.0"; "" for the job's own.
+void Reader::read_variables(const Node& node, const std::string& where,
+                            std::map<std::string, std::string>& into) {
+  const std::string name = (where.empty() ? "" : where + ".") + "environment_variables";
+  if (!fields_.is_map(node, name, "{EPOCHS: 10}")) return;
   for (const Entry& entry : node.entries) {
     if (entry.key.empty() || entry.key.find('=') != std::string::npos ||
         entry.key.find('\0') != std::string::npos) {
@@ -171,8 +200,7 @@ void Reader::read_environment_variables(const Node& node) {
           "'" + shown(entry.key) + "' cannot be the name of a variable; a name is not empty and has no '='");
       continue;
     }
-    fields_.scalar("environment_variables." + shown(entry.key),
-                   spec_.environment_variables[entry.key])(entry.value);
+    fields_.scalar(name + "." + shown(entry.key), into[entry.key])(entry.value);
   }
 }
 

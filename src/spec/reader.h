@@ -4,6 +4,8 @@
 // problems and goes on; what it returns counts only where nothing was reported.
 #pragma once
 
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,10 @@
 #include "spec/yaml.h"
 
 namespace phalanx::spec {
+
+struct Sweep {  // of a task: one instance for each value
+  int start = 1, end = 0, step = 1;
+};
 
 class Reader {
  public:
@@ -32,6 +38,7 @@ class Reader {
   void read_name(const Node& node);
   void read_code(const Node& node);
   void read_environment_variables(const Node& node);
+  void read_variables(const Node& node, const std::string& where, std::map<std::string, std::string>& into);
   void read_resources(const Node& node);
   void read_docker_args(const Node& node);
   void read_locations(const Node& node);
@@ -41,6 +48,16 @@ class Reader {
   void read_limits(const Node& node);
   void read_stop_grace(const Node& node);
   void read_priority(const Node& node);
+  void read_required_nodes(const Node& node);
+  // read_tasks.cc
+  void read_tasks(const Node& root);
+  void read_task(const Node& node, const std::string& key, const std::string& where);
+  void read_units(const Node& node, const std::string& where, Task& into);
+  bool read_sweep(const Node& node, const std::string& where, Sweep& into);
+  Fields::Reader names(const std::string& name, std::vector<std::string>& into) const;
+  void check_node_names(const Node& node, const std::string& name) const;
+  void note_expressions(const Node& node, const std::string& name);
+  void check_command_text(const Node& node, const std::string& name);
   // read_environment.cc
   void read_environment(const Node& node);
   void read_reference(const Node& node);
@@ -69,6 +86,7 @@ class Reader {
   Report& report_;
   Places places_;
   bool own_priority_ = false;
+  std::set<std::string> task_names_;
   std::string unused_text_;  // where values go that are checked and kept elsewhere
   bool unused_flag_ = false;
 };

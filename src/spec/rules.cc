@@ -24,6 +24,7 @@ std::string text_of(Launch launch) {
 
 void check_nodes(const JobSpec& spec, const Places& places, Report& report, bool azureml_only) {
   const Distribution& d = spec.distribution;
+  if (!spec.tasks.empty()) return;  // they are told apart by themselves
   if (spec.resources.instance_count == 1 || d.framework != Framework::none || d.launch != Launch::process)
     return;
   const std::string ours =
@@ -138,8 +139,8 @@ bool is_identity(const std::string& name) {
 // so there its own are its own business.
 void check_identity(const JobSpec& spec, const Places& places, Report& report) {
   const Distribution& d = spec.distribution;
-  if (d.framework == Framework::none && d.launch == Launch::process && spec.resources.instance_count == 1)
-    return;
+  const bool alone = spec.resources.instance_count == 1 || !spec.tasks.empty();
+  if (d.framework == Framework::none && d.launch == Launch::process && alone) return;
   for (const auto& [name, value] : spec.environment_variables)
     if (is_identity(name))
       report.error(place_of(places, "environment_variables." + name),
@@ -176,13 +177,15 @@ std::string what_is_wrong(const Expression& e, const JobSpec& spec) {
   return "";
 }
 
-void check_command(const JobSpec& spec, const Places& places, Report& report) {
-  if (spec.command.size() > kMaxCommand) return;  // refused as such
+// `where`: the key of the command, by which places know it.
+void check_command(const std::string& command, const std::string& where, const JobSpec& spec,
+                   const Places& places, Report& report) {
+  if (command.size() > kMaxCommand) return;  // refused as such
   size_t k = 0, wrong_ones = 0;
-  for (const Expression& e : find_expressions(spec.command)) {
+  for (const Expression& e : find_expressions(command)) {
     if (wrong_ones > Report::kMaxErrors) return;
-    const auto exact = places.find("command#" + std::to_string(k++));
-    const Place place = exact != places.end() ? exact->second : place_of(places, "command");
+    const auto exact = places.find(where + "#" + std::to_string(k++));
+    const Place place = exact != places.end() ? exact->second : place_of(places, where);
     const std::string wrong = what_is_wrong(e, spec);
     if (!wrong.empty()) {
       ++wrong_ones;
@@ -199,6 +202,22 @@ void check_command(const JobSpec& spec, const Places& places, Report& report) {
   }
 }
 
+// Of a sweep one instance speaks for all: the commands differ in a number.
+void check_commands(const JobSpec& spec, const Places& places, Report& report) {
+  check_command(spec.command, "command", spec, places, report);
+  const std::string* group = nullptr;
+  size_t listed = 0;
+  for (const Task& task : spec.tasks) {
+    if (group && *group == task.group) continue;
+    group = &task.group;
+    const bool by_name = places.count("tasks." + shown(task.group)) > 0;
+    check_command(task.command,
+                  "tasks." + (by_name ? shown(task.group) : std::to_string(listed)) + ".command", spec,
+                  places, report);
+    ++listed;
+  }
+}
+
 }  // namespace
 
 void check_rules(const JobSpec& spec, const Places& places, Report& report, bool azureml_only) {
@@ -212,7 +231,8 @@ void check_rules(const JobSpec& spec, const Places& places, Report& report, bool
   check_launcher(spec, places, report, azureml_only);
   check_size(spec, places, report);
   check_identity(spec, places, report);
-  check_command(spec, places, report);
+  check_commands(spec, places, report);
+  check_tasks(spec, places, report);
 }
 
 std::vector<Problem> check(const JobSpec& spec, const std::string& file, const Places& places) {

@@ -315,6 +315,12 @@ void Builder::merge(Open& into, Node node) const {
 
 }  // namespace
 
+const Entry* Node::entry(std::string_view key) const {
+  const auto found =
+      std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) { return entry.key == key; });
+  return found == entries.end() ? nullptr : &*found;
+}
+
 const Node* Node::find(std::string_view key) const {
   for (const Entry& entry : entries)
     if (entry.key == key) return &entry.value;

@@ -35,6 +35,7 @@ struct Node {
   bool is_scalar() const { return kind != Kind::list && kind != Kind::map; }
   const Node* find(std::string_view key) const;
   Node* find(std::string_view key);
+  const Entry* entry(std::string_view key) const;
 };
 
 struct Entry {

@@ -16,6 +16,7 @@
 #include "engine/engine.h"
 #include "job/layout.h"
 #include "job/state.h"
+#include "spec/problem.h"
 
 namespace phalanx::cli {
 namespace {
@@ -25,6 +26,8 @@ class Logs : public Command {
   void declare(CLI::App& app) override {
     app.add_option("NAME", name_);
     add_count(app, "--rank", rank_, 0, "This process's lines only, without prefixes");
+    app.add_option("--task", task_, "This task's lines only, without prefixes: its name or number")
+        ->type_name("TASK");
     app.add_flag("-f,--follow", follow_,
                  "Go on until the job has ended; Ctrl-C stops the watching, not the job");
     tail_option_ =
@@ -44,10 +47,7 @@ class Logs : public Command {
     if (*there) return **there;
     const auto view = view_of(found->folder);
     if (!view) return fail(view.error(), kFailed);
-    if (rank_ >= std::max(view->world, 1))
-      return fail(view->name + " has no rank " + std::to_string(rank_) + ": its ranks are 0 to " +
-                      std::to_string(std::max(view->world, 1) - 1),
-                  kFailed);
+    if (const Status chosen = choose(*view); !chosen) return fail(chosen.error(), kFailed);
     if (attempt_ > view->attempt + 1)
       return fail(view->name + " has had " + std::to_string(view->attempt + 1) + " attempts, no attempt " +
                       std::to_string(attempt_),
@@ -58,10 +58,42 @@ class Logs : public Command {
  private:
   static constexpr int kFailed = static_cast<int>(Exit::failed);
 
+  // Which one is wanted, if one alone is. From here on a task has a number from 0, as ranks have.
+  Status choose(const job::JobView& view) {
+    if (!task_.empty()) {
+      if (view.tasks.empty())
+        return Error{Code::not_found, view.name + " has no tasks; --rank N shows one of its processes"};
+      rank_ = TRY(task_called(view));
+      return Done{};
+    }
+    if (rank_ >= 0 && !view.tasks.empty())
+      return Error{Code::not_found, view.name + " has no ranks, but tasks; --task NAME shows one"};
+    if (rank_ < std::max(view.world, 1)) return Done{};
+    return Error{Code::not_found, view.name + " has no rank " + std::to_string(rank_) +
+                                      ": its ranks are 0 to " + std::to_string(std::max(view.world, 1) - 1)};
+  }
+
+  Result<int> task_called(const job::JobView& view) const {
+    std::vector<std::string> names;
+    for (const job::TaskView& task : view.tasks) {
+      if (task.name == task_) return task.task - 1;
+      names.push_back(task.name);
+    }
+    for (const job::TaskView& task : view.tasks)
+      if (std::to_string(task.task) == task_) return task.task - 1;
+    constexpr size_t kFew = 20;
+    const std::string meant = spec::nearest(task_, names);
+    if (names.size() > kFew) names.resize(kFew), names.emplace_back("...");
+    return Error{Code::not_found, view.name + " has no task " + spec::shown(task_) + "; " +
+                                      (meant.empty() ? "its tasks are " + spec::join(names)
+                                                     : "did you mean " + spec::shown(meant) + "?")};
+  }
+
   // The same command, for the machine that has the job.
   std::vector<std::string> words_for(const std::string& name) const {
     std::vector<std::string> words{"logs", name};
     if (rank_ >= 0) words.insert(words.end(), {"--rank", std::to_string(rank_)});
+    if (!task_.empty()) words.insert(words.end(), {"--task", task_});
     if (follow_) words.emplace_back("--follow");
     if (attempt_ > 0) words.insert(words.end(), {"--attempt", std::to_string(attempt_)});
     if (tail_option_->count() > 0) words.insert(words.end(), {"--tail", std::to_string(tail_)});
@@ -100,14 +132,21 @@ class Logs : public Command {
     Console console(options);
     console.set_ranks(world);
     for (const job::RankView& rank : view.ranks) console.set_node(rank.rank, rank.node);
+    for (const job::TaskView& task : view.tasks) console.set_name(task.task - 1, task.name);
     int seen = 0;
     const int attempt = attempt_ > 0 ? attempt_ - 1 : view.attempt;
     for (int rank = std::max(rank_, 0); rank < (rank_ >= 0 ? rank_ + 1 : world); ++rank)
-      seen += print_log(job::Layout{job.folder}.rank_log(rank, world, attempt), rank, console) ? 1 : 0;
+      seen += print_log(log_of(job::Layout{job.folder}, view, rank, attempt), rank, console) ? 1 : 0;
     put(console.finish());
     if (seen == 0 && !job::is_final(view.state))
       say(view.name + " has printed nothing yet: " + status_change(view));
     return static_cast<int>(Exit::ok);
+  }
+
+  static std::string log_of(const job::Layout& layout, const job::JobView& view, int rank, int attempt) {
+    const int world = std::max(view.world, 1);
+    return view.tasks.empty() ? layout.rank_log(rank, world, attempt)
+                              : layout.task_log(rank + 1, world, attempt);
   }
 
   bool print_log(const std::string& path, int rank, Console& console) const {
@@ -123,7 +162,7 @@ class Logs : public Command {
     return offset > 0;
   }
 
-  std::string name_;
+  std::string name_, task_;
   int rank_ = -1, tail_ = 0, attempt_ = 0;
   bool follow_ = false, no_prefix_ = false;
   ColorOption color_;

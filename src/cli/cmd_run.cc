@@ -73,6 +73,8 @@ class Run : public Command {
     if (priority_option_->count() > 0) spec.priority = priority_;
     if (oversubscribe_) spec.oversubscribe = true;
     if (processes_ == 0) return Done{};
+    if (!spec.tasks.empty())
+      return Error{Code::invalid, "--procs-per-node: this job has tasks, each of which is started once"};
     auto& distribution = spec.distribution;
     if (distribution.framework == spec::Framework::none) distribution.framework = spec::Framework::pytorch;
     if (distribution.framework != spec::Framework::pytorch && distribution.framework != spec::Framework::mpi)

@@ -75,6 +75,44 @@ std::string ranks_text(const job::JobView& view, size_t width) {
                   rows, width);
 }
 
+std::string exit_text(const job::TaskView& task) {
+  if (task.signal) return "signal " + std::to_string(*task.signal) + (task.oom ? " (out of memory)" : "");
+  return task.code ? std::to_string(*task.code) : "-";
+}
+
+// "node-1", and of a task that spans nodes all: "node-0 (+ node-1)".
+std::string node_text(const job::JobView& view, const job::TaskView& task) {
+  const auto name = [&](int node) {
+    for (const job::NodeView& known : view.nodes)
+      if (known.node == node && !known.name.empty()) return known.name;
+    return std::to_string(node);
+  };
+  if (task.node < 0) return "-";
+  std::string others;
+  for (const int node : task.nodes)
+    if (node != task.node) others += (others.empty() ? "" : ", ") + name(node);
+  return name(task.node) + (others.empty() ? "" : " (+ " + others + ")");
+}
+
+std::string tasks_text(const job::JobView& view, double now, size_t width) {
+  Rows rows;
+  for (const job::TaskView& task : view.tasks)
+    rows.push_back({std::to_string(task.task), task.name, node_text(view, task), to_text(task.phase),
+                    exit_text(task), clock_of_day(task.started),
+                    task.started > 0 ? duration((task.ended > 0 ? task.ended : now) - task.started) : "-",
+                    memory(task.max_rss_kb), task.reason});
+  return to_table({{"TASK", true},
+                   {"NAME", false, true},
+                   {"NODE", false, true},
+                   {"STATE"},
+                   {"EXIT"},
+                   {"STARTED"},
+                   {"DURATION", true},
+                   {"PEAK MEMORY", true},
+                   {"REASON", false, true}},
+                  rows, width);
+}
+
 std::string times_text(const job::JobView& view, double now) {
   std::string text;
   if (view.submitted > 0)
@@ -108,6 +146,7 @@ std::string describe(const job::JobView& view, const std::string& folder, size_t
   for (const std::string& warning : view.warnings) text += line("warning", warning);
   if (!view.nodes.empty()) text += "\n" + nodes_text(view, width);
   if (!view.ranks.empty()) text += "\n" + ranks_text(view, width);
+  if (!view.tasks.empty()) text += "\n" + tasks_text(view, now, width);
   const bool verdict = view.verdict && (view.state != job::State::completed);
   return verdict ? text + "\n" + harmless_lines(verdict_block(view, folder)) + "\n" : text;
 }

@@ -33,8 +33,9 @@ constexpr CommandInfo kCommands[] = {
     {"logs", "Look", "[NAME] [options]", "Print what a job's processes printed",
      "Without NAME: the latest job. Prints rank by rank, all of rank 0 first; with --follow lines of all "
      "ranks as they come.",
-     "phalanx logs\nphalanx logs neat_gas --rank 3 --tail 50\nphalanx logs neat_gas --follow", Exit::usage,
-     make_logs},
+     "phalanx logs\nphalanx logs neat_gas --rank 3 --tail 50\nphalanx logs neat_gas --task train\n"
+     "phalanx logs neat_gas --follow",
+     Exit::usage, make_logs},
     {"nodes", "Look", "[--compute NAME] [options]", "Show the machines of a compute and what runs on them",
      "Without --compute: of the one where jobs run that name none.",
      "phalanx nodes\nphalanx nodes --compute cluster -o json", Exit::usage, make_nodes},

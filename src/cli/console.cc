@@ -166,11 +166,21 @@ void Console::release(Time now, bool all) {
   }
 }
 
+std::string Console::label_of(const std::vector<int>& ranks) {
+  constexpr size_t kFew = 4;
+  if (rank_at(ranks[0]).name.empty())
+    return ranks.size() == 1 ? std::to_string(rank_at(ranks[0]).node) + "/" + std::to_string(ranks[0])
+                             : "ranks " + ranges(ranks);
+  std::string names;
+  for (size_t i = 0; i < std::min(ranks.size(), kFew); ++i)
+    names += (i > 0 ? ", " : "") + harmless_word(rank_at(ranks[i]).name);
+  if (ranks.size() > kFew) names += " and " + std::to_string(ranks.size() - kFew) + " more";
+  return names;
+}
+
 std::string Console::prefix_of(const std::vector<int>& ranks) {
   if (world_ <= 1 || !options_.prefix) return "";
-  std::string text = ranks.size() == 1
-                         ? "[" + std::to_string(rank_at(ranks[0]).node) + "/" + std::to_string(ranks[0]) + "]"
-                         : "[ranks " + ranges(ranks) + "]";
+  std::string text = "[" + label_of(ranks) + "]";
   if (options_.colour && ranks.size() == 1)
     text = std::string("\x1b[") + kColours[static_cast<size_t>(ranks[0]) % std::size(kColours)] + "m" + text +
            "\x1b[0m";

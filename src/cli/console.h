@@ -3,11 +3,11 @@
 //
 // Lines of several ranks are prefixed "[node/rank] "; the same line of several ranks within `window` is shown
 // once, as
-// "[ranks 0-7] ". The order of one rank's lines is always kept. What a carriage return overwrote is not shown
-// in a pipe; on a terminal, unfinished lines (progress bars) live in an area at the bottom, above the status
-// line. On a terminal the text is made harmless; in a pipe bytes pass as they are.
-// One process: no prefix, and in a pipe not a byte is changed; else a line of more than 64 KiB is shown in
-// pieces.
+// "[ranks 0-7] ". Tasks have names: "[train] ", "[train, test] ". The order of one rank's lines is always
+// kept. What a carriage return overwrote is not shown in a pipe; on a terminal, unfinished lines (progress
+// bars) live in an area at the bottom, above the status line. On a terminal the text is made harmless; in a
+// pipe bytes pass as they are. One process: no prefix, and in a pipe not a byte is changed; else a line of
+// more than 64 KiB is shown in pieces.
 #pragma once
 
 #include <chrono>
@@ -38,6 +38,7 @@ class Console {
 
   void set_ranks(int world) { world_ = world; }
   void set_node(int rank, int node) { rank_at(rank).node = node; }
+  void set_name(int rank, std::string name) { rank_at(rank).name = std::move(name); }  // of a task
   void set_size(size_t width, size_t height) { options_.width = width, options_.height = height; }
   void note(std::string_view text);   // a line of our own words, on a terminal
   void set_status(std::string text);  // the live area's last line; shown on a terminal only
@@ -51,6 +52,7 @@ class Console {
  private:
   struct Rank {
     int node = 0;
+    std::string name;                               // shown instead of numbers; "": there is none
     std::string line;                               // since the last newline or carriage return
     std::string overwritten;                        // what stood before the last carriage return
     bool bar = false;                               // this line has had a carriage return
@@ -79,6 +81,7 @@ class Console {
   void release(Time now, bool all);
   void show(const Held& held);
   std::string prefix_of(const std::vector<int>& ranks);
+  std::string label_of(const std::vector<int>& ranks);
   std::vector<std::string> live_lines(Time now);
   std::string erase_area() const;
 

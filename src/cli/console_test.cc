@@ -186,5 +186,15 @@ TEST(ranges, are_short) {
   EXPECT_EQ(ranges({0, 1, 2, 5, 7, 8, 9}), "0-2,5,7-9");
 }
 
+TEST(console, tasks_have_names_before_their_lines) {
+  Screen screen(6);
+  const char* const kNames[] = {"prepare", "train", "c", "d", "e", "f"};
+  for (int i = 0; i < 6; ++i) screen.console.set_name(i, kNames[i]);
+  EXPECT_EQ(screen.add(1, "loss\n").add(0, "x\n").after(100), "[prepare] x\n[train] loss\n");
+  EXPECT_EQ(screen.add(1, "same\n").add(0, "same\n").after(100), "[prepare, train] same\n");
+  for (int i = 0; i < 6; ++i) screen.add(i, "all\n");
+  EXPECT_EQ(screen.after(100), "[prepare, train, c, d and 2 more] all\n");
+}
+
 }  // namespace
 }  // namespace phalanx::cli

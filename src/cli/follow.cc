@@ -147,6 +147,8 @@ void Follower::on_event(const job::Event& event) {
   view.apply(event);
   if (event.kind == "ranks_started")
     for (const job::RankView& rank : view.ranks) console_.set_node(rank.rank, rank.node);
+  if (event.kind == "tasks" || event.kind == "submitted")
+    for (const job::TaskView& task : view.tasks) console_.set_name(task.task - 1, task.name);
   for (; warnings_shown_ < view.warnings.size(); ++warnings_shown_) note(view.warnings[warnings_shown_]);
 }
 
@@ -159,7 +161,7 @@ void Follower::start_logs() {
       tails_.read([&](int rank, std::string_view bytes) { console_.add(rank, bytes, Loop::now()); });
   }
   tails_.start(layout_, result_.view.world, attempt, options_.only_rank,
-               tails_started_ ? -1 : options_.last_lines);
+               tails_started_ ? -1 : options_.last_lines, !result_.view.tasks.empty());
   tails_.touch_all();
   console_.set_ranks(result_.view.world);
   tails_started_ = true;

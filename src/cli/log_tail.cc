@@ -32,8 +32,9 @@ off_t tail_start(int fd, int lines) {
   return 0;
 }
 
-void LogTails::start(const job::Layout& layout, int world, int attempt, int only, int last) {
+void LogTails::start(const job::Layout& layout, int world, int attempt, int only, int last, bool tasks) {
   layout_ = layout;
+  tasks_ = tasks;
   world_ = std::clamp(world, 1, 1 << 20);
   attempt_ = attempt;
   only_ = only;
@@ -42,8 +43,12 @@ void LogTails::start(const job::Layout& layout, int world, int attempt, int only
   open_ = 0;
   if (buffer_.empty()) buffer_.resize(kPiece);
   for (int rank = std::max(only, 0); last >= 0 && rank < (only >= 0 ? only + 1 : world_); ++rank)
-    if (const auto file = open_file(layout_.rank_log(rank, world_, attempt_), O_RDONLY))
+    if (const auto file = open_file(path_of(rank), O_RDONLY))
       tails_.at(static_cast<size_t>(rank)).offset = static_cast<uint64_t>(tail_start(file->get(), last));
+}
+
+std::string LogTails::path_of(int rank) const {
+  return tasks_ ? layout_.task_log(rank + 1, world_, attempt_) : layout_.rank_log(rank, world_, attempt_);
 }
 
 void LogTails::touch(int rank) {
@@ -56,11 +61,11 @@ void LogTails::touch(int rank) {
 
 void LogTails::touch_file(std::string_view file_name) {
   if (file_name == "std_log.txt") return touch(0);
-  constexpr std::string_view kStart = "std_log_process_";
-  if (file_name.substr(0, kStart.size()) != kStart) return;
+  const std::string_view start = tasks_ ? "std_log_task_" : "std_log_process_";
+  if (!file_name.starts_with(start)) return;
   int rank = -1;
-  std::from_chars(file_name.data() + kStart.size(), file_name.data() + file_name.size(), rank);
-  touch(rank);
+  std::from_chars(file_name.data() + start.size(), file_name.data() + file_name.size(), rank);
+  touch(tasks_ ? rank - 1 : rank);
 }
 
 void LogTails::touch_all() {
@@ -71,7 +76,7 @@ std::string_view LogTails::next(int rank, Tail& tail) {
   UniqueFd opened;
   int fd = tail.fd.get();
   if (fd < 0) {
-    const std::string path = layout_.rank_log(rank, world_, attempt_);
+    const std::string path = path_of(rank);
     struct stat info {};  // asking costs a fifth of opening, and most logs that are touched have nothing new
     if (::stat(path.c_str(), &info) != 0 || static_cast<uint64_t>(info.st_size) <= tail.offset) return {};
     auto file = open_file(path, O_RDONLY);

@@ -18,9 +18,9 @@ off_t tail_start(int fd, int lines);
 
 class LogTails {
  public:
-  // Logs of one attempt. `only` >= 0: that rank's alone. `last` >= 0: of what is there already so many lines
-  // of each.
-  void start(const job::Layout& layout, int world, int attempt, int only, int last = -1);
+  // Logs of one attempt; of tasks the first is number 0 here. `only` >= 0: that one's alone. `last` >= 0: of
+  // what is there already so many lines of each.
+  void start(const job::Layout& layout, int world, int attempt, int only, int last = -1, bool tasks = false);
 
   void touch(int rank);                         // its file may have grown
   void touch_file(std::string_view file_name);  // the same, by "std_log_process_3.txt"
@@ -51,9 +51,11 @@ class LogTails {
     bool touched = false;
   };
   std::string_view next(int rank, Tail& tail);
+  std::string path_of(int rank) const;
 
   job::Layout layout_;
   int world_ = 0, attempt_ = 0, only_ = -1;
+  bool tasks_ = false;
   std::vector<Tail> tails_;
   std::vector<int> touched_;
   int open_ = 0;

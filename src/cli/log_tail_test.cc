@@ -52,6 +52,17 @@ TEST(log_tails, read_what_is_new_and_only_where_told) {
   EXPECT_EQ(logs.read_all(), (Seen{{3, "not read before"}, {11, "c"}}));
 }
 
+TEST(log_tails, tasks_are_counted_from_one_in_their_files) {
+  Logs logs;
+  logs.tails.start(logs.layout, 12, 0, -1, -1, true);
+  CHECK(write_file(logs.layout.task_log(1, 12), "a"));
+  CHECK(write_file(logs.layout.user_logs() + "/std_log_task_12.txt", "b"));
+  logs.tails.touch_file("std_log_task_12.txt");
+  EXPECT_EQ(logs.read_all(), (Seen{{11, "b"}}));
+  logs.tails.touch_all();
+  EXPECT_EQ(logs.read_all(), (Seen{{0, "a"}}));
+}
+
 TEST(log_tails, begin_with_the_last_lines) {
   Logs logs;
   logs.append(0, "a\nb\nc\n"), logs.append(1, "one"), logs.append(2, "");

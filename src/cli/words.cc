@@ -34,6 +34,23 @@ int alive(const job::JobView& view) {
   }));
 }
 
+int tasks_in(const job::JobView& view, job::TaskView::Phase phase) {
+  return static_cast<int>(std::count_if(view.tasks.begin(), view.tasks.end(),
+                                        [&](const job::TaskView& task) { return task.phase == phase; }));
+}
+
+// "3 of 10 tasks completed, 2 running, 1 failed".
+std::string task_progress(const job::JobView& view) {
+  using Phase = job::TaskView::Phase;
+  std::string text = std::to_string(tasks_in(view, Phase::completed)) + " of " +
+                     counted(static_cast<int>(view.tasks.size()), "task", "tasks") + " completed";
+  for (const auto& [phase, word] : {std::pair(Phase::running, "running"), std::pair(Phase::failed, "failed"),
+                                    std::pair(Phase::not_run, "not run")})
+    if (const int number = tasks_in(view, phase); number > 0)
+      text += ", " + std::to_string(number) + " " + word;
+  return text;
+}
+
 int ready_nodes(const job::JobView& view) {
   return static_cast<int>(std::count_if(view.nodes.begin(), view.nodes.end(),
                                         [](const job::NodeView& node) { return node.ready && !node.lost; }));
@@ -53,6 +70,8 @@ bool timed_out(const job::JobView& view) {
 // How long the log of the first failing rank is, is not known here: the path is enough.
 std::string log_path(const job::JobView& view, const std::string& folder) {
   const job::Layout layout{folder};
+  if (view.verdict && view.verdict->task > 0)
+    return layout.task_log(view.verdict->task, std::max(view.world, 1), view.attempt);
   const int rank = view.verdict ? view.verdict->rank : -1;
   return rank >= 0 ? layout.rank_log(rank, std::max(view.world, 1), view.attempt)
                    : layout.user_logs(view.attempt);
@@ -106,6 +125,9 @@ std::string memory(long kilobytes) {
 std::string shape(const job::JobView& view) {
   if (view.world <= 0) return counted(std::max(view.nodes_wanted, 1), "node", "nodes");
   const int nodes = std::max(view.nodes_wanted, 1);
+  if (!view.tasks.empty())
+    return counted(nodes, "node", "nodes") + ", " +
+           counted(static_cast<int>(view.tasks.size()), "task", "tasks");
   if (nodes == 1) return counted(view.world, "process", "processes");
   if (view.world % nodes != 0)
     return counted(nodes, "node", "nodes") + ", " + counted(view.world, "process", "processes");
@@ -114,6 +136,7 @@ std::string shape(const job::JobView& view) {
 
 std::string status_line(const job::JobView& view, double now) {
   if (view.state != job::State::running) return status_change(view);
+  if (!view.tasks.empty()) return "running " + clock_time(now - view.started) + ", " + task_progress(view);
   return "running " + clock_time(now - view.started) + ", " + std::to_string(alive(view)) + " of " +
          std::to_string(view.world) + " ranks alive";
 }
@@ -171,8 +194,9 @@ std::string verdict_block(const job::JobView& view, const std::string& folder) {
   if (!verdict.host.empty() && verdict.text.find(verdict.host) == std::string::npos)
     text += "\n  host: " + verdict.host;
   if (!verdict.last_lines.empty()) {
-    text += verdict.rank >= 0 ? "\n  last lines of rank " + std::to_string(verdict.rank) + ":"
-                              : "\n  last lines:";
+    text += verdict.task > 0    ? "\n  last lines of task " + verdict.task_name + ":"
+            : verdict.rank >= 0 ? "\n  last lines of rank " + std::to_string(verdict.rank) + ":"
+                                : "\n  last lines:";
     for (const std::string& line : verdict.last_lines) text += "\n  | " + line;
   }
   if (!verdict.hint.empty()) text += "\n  hint: " + verdict.hint;

@@ -35,7 +35,8 @@ int Coordinator::run() {
   submitted_at_ = job_.submitted > 0 ? job_.submitted : wall_clock();
   if (job_.submitted == 0)
     record(event("submitted", job::submitted(job_.allocation.job, job_.allocation.nodes.front().host,
-                                             job_.allocation.nodes.size(), job_.world, job_.foreground)));
+                                             job_.allocation.nodes.size(), job_.world, job_.spec.tasks.size(),
+                                             job_.foreground)));
   const auto signals = loop_.on_signals({SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGCHLD}, [this](int signal) {
     if (signal == SIGTERM || signal == SIGINT) on_terminate(signal);
   });
@@ -120,6 +121,7 @@ void Coordinator::start_when_ready() {
 Status Coordinator::make_plan() {
   plan_ = TRY(plan::make_plan(job_.spec, job_.allocation));
   if (job_.allocation.attempt > 0) TRY(make_folders(job_.layout.user_logs(job_.allocation.attempt)));
+  if (plan_->start == plan::Start::tasks) TRY(make_queue());
   if (!plan_->preload.empty()) make_preload();
   return plan_->agents.empty() ? Done{} : make_agents();
 }
@@ -130,9 +132,10 @@ void Coordinator::send_start() {
     for (const plan::RankGroup& group : node.groups)
       if (group.end == plan::EndPolicy::ends_job) workers_left_ += group.count;
   record(event("starting", {{"world", plan_->world}}));
+  if (queue_) record_tasks();
   wire::Start start;
   start.environment = job_.environment;
-  start.alone = nodes_.size() == 1;
+  start.alone = nodes_.size() == 1 && !queue_;
   for (size_t i = 0; i < nodes_.size(); ++i) {
     start.logs.clear();
     const plan::NodePart& part = plan_->nodes[i];
@@ -142,6 +145,7 @@ void Coordinator::send_start() {
     start.directory =
         job_.directory.empty() ? job_.layout.working_directory(static_cast<int>(i)) : job_.directory;
     start.plan = plan::to_json_for_node(*plan_, i);
+    if (queue_) start.plan["tasks"] = start.plan["task_groups"] = json::array();  // each comes when it starts
     send(nodes_[i], wire::to_json(start));
   }
   // Later than the ranks' start, which these must not delay.
@@ -152,8 +156,8 @@ void Coordinator::send_start() {
   const std::string spec = json::serialize(spec::to_json(job_.spec)) + "\n";
   if (const Status kept = write_file(job_.layout.job_json(), spec); !kept)
     log_.say("job.json could not be written: " + kept.error().reason);
-  if (const Status kept = write_file(job_.layout.plan_json(), json::serialize(plan::to_json(*plan_)) + "\n");
-      !kept)
+  const json::object whole = plan::to_json(*plan_);
+  if (const Status kept = write_file(job_.layout.plan_json(), json::serialize(whole) + "\n"); !kept)
     log_.say("plan.json could not be written: " + kept.error().reason);
 }
 
@@ -161,6 +165,7 @@ void Coordinator::rank_count_changed() {
   if (!start_sent_) return;
   for (const Node& node : nodes_)
     if (!node.lost && (!node.started || node.running > 0)) return;
+  if (tasks_left()) return;
   // Every rank has ended. A failure's verdict waits for earlier ones on their way.
   if (failures_.any() && !verdict_due_) return;
   finalize();

@@ -6,6 +6,8 @@
 // -> finalizing (every node says it is empty) -> ended. At any point the job can be cancelled, a rank can
 // fail or a node be lost: then all ranks everywhere are told to stop at once, and the verdict is chosen
 // kVerdictDelay later, so that an earlier failure can still arrive.
+// A job of tasks is running as soon as its nodes are; then its tasks start as the queue lets them. A task
+// that fails ends the job only where the job says so.
 #pragma once
 
 #include <chrono>
@@ -23,6 +25,7 @@
 #include "coordinator/control.h"
 #include "coordinator/first_failure.h"
 #include "coordinator/node_source.h"
+#include "coordinator/task_queue.h"
 #include "job/event.h"
 #include "job/layout.h"
 #include "plan/plan.h"
@@ -116,6 +119,20 @@ class Coordinator {
   // preload.cc
   void make_preload();
 
+  // tasks.cc: of a job of tasks
+  Status make_queue();
+  void record_tasks();
+  void start_tasks();
+  void send_task(const TaskStart& start);
+  void on_ran(size_t index, const wire::Ran& ran);
+  void on_task_exited(size_t index, const wire::Exit& exit);
+  void task_ended(int task, bool completed);
+  void task_failed(Failure failure);
+  Failure failure_of_task(int task, size_t index) const;
+  job::Event task_event(const char* kind, int task, boost::json::object data) const;
+  job::Verdict verdict_of_tasks() const;
+  bool tasks_left() const { return queue_ && !queue_->over() && !stopping_; }
+
   // remote.cc
   Status make_agents() const;
   int node_called(const std::string& name) const;
@@ -147,6 +164,9 @@ class Coordinator {
   uint64_t last_remote_ = 0;
   std::map<uint64_t, Remote> remotes_;
   FirstFailure failures_;
+  std::optional<TaskQueue> queue_;  // of a job of tasks
+  FirstFailure task_failures_;      // that do not end the job
+  size_t never_run_ = 0;            // tasks, because of these
   // By channel and number: what each node has given so far.
   std::map<std::pair<std::string, uint64_t>, std::vector<std::optional<std::string>>> fences_;
   std::optional<Cancel> cancel_;

@@ -70,7 +70,7 @@ void Coordinator::fail(Failure failure) {
   const bool first = !failures_.any();
   failures_.add(std::move(failure));
   if (!first) return;
-  stop_ranks("a rank failed", false);
+  stop_ranks(queue_ ? "a task failed" : "a rank failed", false);
   verdict_ = loop_.after(job_.timing.verdict_delay, [this] {
     verdict_due_ = true;
     rank_count_changed();
@@ -122,8 +122,11 @@ json::object Coordinator::outcome() {
     if (cancel_->why == "timeout")
       verdict.text = "its time limit of " + std::to_string(job_.spec.timeout->count()) + " s (" +
                      (job_.spec.argv.empty() ? "limits.timeout" : "--timeout") + ") ended it";
+  } else if (task_failures_.any()) {
+    state = "Failed";
+    verdict = verdict_of_tasks();
   } else {
-    verdict.text = "every rank ended with code 0";
+    verdict.text = queue_ ? "every task ended with code 0" : "every rank ended with code 0";
   }
   return {{"state", state}, {"exit_code", verdict.exit_code}, {"verdict", job::to_json(verdict)}};
 }

@@ -10,8 +10,10 @@ namespace {
 
 std::string describe(const Failure& failure) {
   if (!failure.text.empty()) return failure.text;
-  return "rank " + std::to_string(failure.rank) + " (node " + std::to_string(failure.node) + ", " +
-         failure.host + ") " + job::describe_exit(failure.code, failure.signal);
+  const std::string who =
+      failure.task > 0 ? "task " + failure.task_name : "rank " + std::to_string(failure.rank);
+  return who + " (node " + std::to_string(failure.node) + ", " + failure.host + ") " +
+         job::describe_exit(failure.code, failure.signal);
 }
 
 }  // namespace
@@ -31,6 +33,8 @@ job::Verdict FirstFailure::verdict() const {
   verdict.exit_code = first->text.empty() ? job::shell_code(first->code, first->signal) : first->exit_code;
   verdict.rank = first->rank;
   verdict.node = first->node;
+  verdict.task = first->task;
+  verdict.task_name = first->task_name;
   verdict.host = first->host;
   verdict.code = first->code;
   verdict.signal = first->signal;
@@ -41,7 +45,8 @@ job::Verdict FirstFailure::verdict() const {
         other.clock_error + first->clock_error > 0)
       verdict.tie = true;
   if (verdict.tie)
-    verdict.text += " (another rank failed at the same time, as far as the nodes' clocks can tell)";
+    verdict.text += std::string(verdict.task > 0 ? " (another task" : " (another rank") +
+                    " failed at the same time, as far as the nodes' clocks can tell)";
   return verdict;
 }
 

@@ -21,12 +21,15 @@ struct Failure {
   std::string hint;
   int exit_code = 0;   // of such a failure
   std::string reason;  // what the rank itself wrote of it
+  int task = 0;        // of a job of tasks: its number, from 1; then there is no rank
+  std::string task_name{};
 };
 
 class FirstFailure {
  public:
   void add(Failure failure) { failures_.push_back(std::move(failure)); }
   bool any() const { return !failures_.empty(); }
+  size_t count() const { return failures_.size(); }
   bool all_by(int signal) const {
     for (const Failure& failure : failures_)
       if (failure.signal != signal) return false;

@@ -83,11 +83,15 @@ void Coordinator::on_frame(size_t index, const wire::Frame& frame) {
     return with.operator()<wire::Exited>([&](const wire::Exited& e) { on_exited(index, e); });
   if (type == "gap")
     return with.operator()<wire::Gap>([&](const wire::Gap& gap) {
+      if (queue_)
+        return record(task_event("log_gap", gap.local_rank,
+                                 {{"offset", gap.offset}, {"bytes", gap.bytes}, {"reason", gap.reason}}));
       record(event("log_gap", {{"rank", plan_->nodes[index].first_rank() + gap.local_rank},
                                {"offset", gap.offset},
                                {"bytes", gap.bytes},
                                {"reason", gap.reason}}));
     });
+  if (type == "ran") return with.operator()<wire::Ran>([&](const wire::Ran& ran) { on_ran(index, ran); });
   if (type == "aborted")
     return with.operator()<wire::Aborted>([&](const wire::Aborted& a) { on_aborted(index, a); });
   if (type == "fence") return with.operator()<wire::Fence>([&](const wire::Fence& f) { on_fence(index, f); });
@@ -132,9 +136,10 @@ void Coordinator::on_started(size_t index, const wire::Started& started) {
   node.started = true;
   node.running += static_cast<int>(
       std::count_if(started.pids.begin(), started.pids.end(), [](int pid) { return pid > 0; }));
-  record(
-      event("ranks_started",
-            {{"node", index}, {"first_rank", part.first_rank()}, {"pids", json::value_from(started.pids)}}));
+  if (!queue_)
+    record(event(
+        "ranks_started",
+        {{"node", index}, {"first_rank", part.first_rank()}, {"pids", json::value_from(started.pids)}}));
   if (!started.error.empty()) {
     Failure failure;
     failure.rank = part.first_rank() + started.failed_local_rank;
@@ -153,12 +158,18 @@ void Coordinator::on_started(size_t index, const wire::Started& started) {
     record(event("running"));
     if (job_.spec.timeout)
       timeout_ = loop_.after(*job_.spec.timeout, [this] { cancel("timeout", "limits.timeout", false); });
+    if (queue_) start_tasks();
   }
   rank_count_changed();
 }
 
 void Coordinator::on_exited(size_t index, const wire::Exited& exited) {
   Node& node = nodes_[index];
+  if (queue_) {
+    for (const wire::Exit& exit : exited.exits) on_task_exited(index, exit);
+    start_tasks();
+    return rank_count_changed();
+  }
   for (const wire::Exit& exit : exited.exits) {
     const int rank = plan_->nodes[index].first_rank() + exit.local_rank;
     --node.running;

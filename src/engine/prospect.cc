@@ -15,7 +15,10 @@ namespace phalanx::engine {
 
 namespace {
 
-Status check_rank(int watched, int world) {
+Status check_rank(int watched, int world, bool tasks) {
+  if (tasks && watched >= 0)
+    return Error{Code::invalid, "--rank " + std::to_string(watched) +
+                                    ": this job has tasks, and no ranks; `phalanx logs --task` shows one"};
   if (watched < world) return Done{};
   return Error{Code::invalid,
                "--rank " + std::to_string(watched) + ": the job has " +
@@ -53,7 +56,7 @@ Result<Prospect> look_ahead(const Submission& submission, const std::string& nam
   allocation.outputs = std::move(bindings.outputs);
   allocation.nodes = std::move(nodes);
   prospect.plan = TRY(plan::make_plan(spec, allocation));
-  TRY(check_rank(submission.watched_rank, prospect.plan.world));
+  TRY(check_rank(submission.watched_rank, prospect.plan.world, !spec.tasks.empty()));
   prospect.environment = TRY(environment_for(spec, submission.environment));
   for (std::string& note : prospect.environment.notes) prospect.plan.notes.push_back(std::move(note));
   return prospect;
@@ -66,7 +69,8 @@ Status fill_folder(const Submission& submission, Prospect& prospect, NewFolder& 
   TRY(make_folders(layout.user_logs()));
   if (std::string note = privacy_note(layout.folder); !note.empty())
     prospect.plan.notes.push_back(std::move(note));
-  if (!submission.job_text.empty()) TRY(write_file(layout.job_yml(), submission.job_text));
+  if (!submission.job_text.empty())
+    TRY(write_file(layout.job_file(submission.job_text), submission.job_text));
   for (const auto& [name, path] : prospect.allocation.outputs) TRY(make_folders(folder.place_of(path), 0755));
   if (!submission.spec.code.empty())
     TRY(job::take_snapshot(spec::local_path(submission.spec, submission.spec.code), layout.code(),

@@ -5,7 +5,8 @@
 // Readers ignore keys and kinds they do not know, and a last line without its newline.
 //
 //   kind              more keys
-//   submitted         name, user, host, pid, nodes, world, foreground, version
+//   submitted         name, user, host, pid, nodes, world, tasks (how many, of a job of tasks), foreground,
+//                     version
 //   queued            slots (wanted), free, ahead: ["name", "name of user (pid 7)"]    (again whenever it
 //                     changes)
 //   preparing
@@ -13,6 +14,11 @@
 //   node_ready        node, name, host, address, guard_pid, supervisor_pid, isolation, note
 //   ranks_started     node, first_rank, pids: [...]                   (0: it could not be started)
 //   running                                                       (every rank of every node has been started)
+//   tasks             tasks: [{name, group, after: [groups]}]     (of a job of tasks, before they start)
+//   task_started      node, nodes: [...]                          (these four with their "task", from 1)
+//   task_pid          node, pid
+//   task_exited       node, code | signal, stopped, max_rss_kb, oom, at; error (it could not be started)
+//   task_not_run      after: the name of a task that did not complete
 //   rank_exited       node, rank, code | signal, stopped (we had told it to), max_rss_kb, oom,
 //                     at (s since the epoch)
 //   cancel_requested  by, why ("cancel", "interrupt", "terminate", "hangup", "timeout", "signal",

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "base/files.h"
+#include "spec/xml.h"
 
 namespace phalanx::job {
 namespace {
@@ -30,6 +31,14 @@ std::string home() {
 std::string jobs_folder() { return home() + "/jobs"; }
 
 Layout Layout::of(const std::string& job_name) { return {jobs_folder() + "/" + job_name}; }
+
+std::string Layout::job_file(std::string_view text) const {
+  return folder + (spec::looks_like_xml(text) ? "/job.xml" : "/job.yml");
+}
+
+std::string Layout::task_log(int task, int count, int attempt) const {
+  return user_logs(attempt) + "/std_log_task_" + zero_padded(task, std::to_string(count).size()) + ".txt";
+}
 
 std::string Layout::user_logs(int attempt) const {
   const std::string logs = folder + "/user_logs";

@@ -5,7 +5,8 @@
 //   +- computes.yml                names of computes -> where jobs can run
 //   +- jobs/.new_*/                a job folder that is being filled; no job yet
 //   +- jobs/NAME/                  one job folder = the truth about one job, readable with cat      0700
-//      +- job.yml                  the file as it was submitted (absent for `phalanx launch`)
+//      +- job.yml                  the file as it was submitted (absent for `phalanx launch`); job.xml where
+//      |                           it is a job of HPC Pack
 //      +- job.json                 the checked JobSpec (spec::to_json)
 //      +- plan.json                who runs what (plan::to_json)
 //      +- events.jsonl             what happened, one JSON object a line; locked by the living coordinator
@@ -17,14 +18,17 @@
 //      +- environment.0600         submitter's environment and secret; deleted at the end
 //      +- code/                    snapshot of the user's code
 //      +- nodes/0/wd/              working directory of node 0: a copy of code/ (./outputs, ./logs are kept)
+//      +- hostfiles/task_N         nodes of a task, for its CCP_MPI_HOSTFILE
 //      +- lib/fixed_port.so        what its processes load where a fixed port of theirs is another's
 //      +- outputs/NAME/            named outputs
 //      +- user_logs/std_log.txt    one process; std_log_process_N.txt (zero-padded) for several;
+//      |                           of a job of tasks std_log_task_N.txt, N from 1 (zero-padded);
 //      |                           attempt k > 0 in user_logs/retry_00k/
 //      +- system_logs/             coordinator.log, node_0.log: Phalanx's own words
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace phalanx::job {
 
@@ -36,7 +40,8 @@ struct Layout {
 
   static Layout of(const std::string& job_name);
 
-  std::string job_yml() const { return folder + "/job.yml"; }
+  // Of the file as it was submitted, by what it is.
+  std::string job_file(std::string_view text) const;
   std::string job_json() const { return folder + "/job.json"; }
   std::string plan_json() const { return folder + "/plan.json"; }
   std::string events() const { return folder + "/events.jsonl"; }
@@ -51,6 +56,9 @@ struct Layout {
   std::string user_logs(int attempt = 0) const;
   // Of `world` processes in all; Azure ML's names.
   std::string rank_log(int rank, int world, int attempt = 0) const;
+  // Of `count` tasks; the first is 1.
+  std::string task_log(int task, int count, int attempt = 0) const;
+  std::string hostfile(int task) const { return folder + "/hostfiles/task_" + std::to_string(task); }
 };
 
 }  // namespace phalanx::job

@@ -10,6 +10,7 @@
 #include "job/exit.h"
 #include "job/iso_time.h"
 #include "job/layout.h"
+#include "job/state_parts.h"
 
 namespace phalanx::job {
 namespace {
@@ -41,37 +42,6 @@ constexpr const char* kNoWordHint =
     "its ranks were killed with it; system_logs/ has its last words, `dmesg -T` what the kernel did; submit "
     "it again";
 
-using Object = boost::json::object;
-
-std::string text_of(const Object& data, std::string_view key) {
-  const auto* value = data.if_contains(key);
-  return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
-}
-
-std::optional<int64_t> number_of(const Object& data, std::string_view key) {
-  const auto* value = data.if_contains(key);
-  if (value == nullptr) return std::nullopt;
-  if (value->is_uint64() && value->get_uint64() <= INT64_MAX)
-    return static_cast<int64_t>(value->get_uint64());
-  if (!value->is_int64()) return std::nullopt;
-  return value->get_int64();
-}
-
-int int_of(const Object& data, std::string_view key, int otherwise = 0) {
-  const auto number = number_of(data, key);
-  return number && *number >= INT32_MIN && *number <= INT32_MAX ? static_cast<int>(*number) : otherwise;
-}
-
-double seconds_of(const Object& data, std::string_view key, double otherwise) {
-  const auto* value = data.if_contains(key);
-  return value != nullptr && value->is_number() ? value->to_number<double>() : otherwise;
-}
-
-bool flag_of(const Object& data, std::string_view key) {
-  const auto* value = data.if_contains(key);
-  return value != nullptr && value->is_bool() && value->get_bool();
-}
-
 // The element with this number in a vector sorted by it, made if need be. Mostly element i is number i.
 template <class T>
 T* numbered(std::vector<T>& list, int T::*number, int wanted) {
@@ -94,6 +64,7 @@ void on_submitted(JobView& view, const Event& event) {
   view.coordinator_pid = int_of(event.data, "pid");
   view.nodes_wanted = int_of(event.data, "nodes");
   view.world = int_of(event.data, "world", view.world);
+  make_tasks(view, int_of(event.data, "tasks"));
   if (view.submitted == 0) view.submitted = event.time;
 }
 
@@ -146,6 +117,7 @@ void on_node_ready(JobView& view, const Event& event) {
 
 // Killed without a witness: how they ended is not known.
 void end_unseen(JobView& view, int node, double at) {
+  end_tasks_unseen(view, node, at);
   for (RankView& rank : view.ranks) {
     if (rank.phase != RankView::Phase::running || (node >= 0 && rank.node != node)) continue;
     rank.phase = RankView::Phase::ended;
@@ -199,9 +171,10 @@ void on_rank_exited(JobView& view, const Event& event) {
 void on_warning(JobView& view, const Event& event) {
   std::string text = text_of(event.data, "text");
   if (event.kind == "log_gap")
-    text = "rank " + std::to_string(int_of(event.data, "rank")) + ": " +
-           std::to_string(number_of(event.data, "bytes").value_or(0)) + " bytes of its log were lost (" +
-           text_of(event.data, "reason") + ")";
+    text = (event.task > 0 ? "task " + name_of_task(view, event.task)
+                           : "rank " + std::to_string(int_of(event.data, "rank"))) +
+           ": " + std::to_string(number_of(event.data, "bytes").value_or(0)) +
+           " bytes of its log were lost (" + text_of(event.data, "reason") + ")";
   if (std::find(view.warnings.begin(), view.warnings.end(), text) == view.warnings.end())
     view.warnings.push_back(std::move(text));
 }
@@ -214,6 +187,7 @@ void on_ended(JobView& view, const Event& event) {
   view.ended = event.time;
   view.exit_code = int_of(event.data, "exit_code", view.state == State::completed ? 0 : 1);
   end_unseen(view, -1, event.time);
+  cancel_queued_tasks(view);
   const auto* verdict = event.data.if_contains("verdict");
   if (verdict != nullptr && verdict->is_object()) view.verdict = verdict_from_json(verdict->get_object());
 }
@@ -230,6 +204,7 @@ void enter_attempt(JobView& view, int attempt) {
   view.attempt = attempt;
   view.nodes.clear();
   view.ranks.clear();
+  make_tasks(view, static_cast<int>(view.tasks.size()), true);
   if (!is_final(view.state)) view.state = State::not_started;
 }
 
@@ -244,6 +219,11 @@ constexpr Effect kEffects[] = {
     {"node_ready", on_node_ready},
     {"ranks_started", on_ranks_started},
     {"rank_exited", on_rank_exited},
+    {"tasks", on_tasks},
+    {"task_started", on_task_started},
+    {"task_pid", on_task_pid},
+    {"task_exited", on_task_exited},
+    {"task_not_run", on_task_not_run},
     {"node_lost", on_node_lost},
     {"log_gap", on_warning},
     {"warning", on_warning},
@@ -260,6 +240,7 @@ void fail_unseen(JobView& view, const char* text, const char* hint) {
   view.exit_code = verdict.exit_code;
   view.verdict = std::move(verdict);
   end_unseen(view, -1, 0);
+  cancel_queued_tasks(view);
 }
 
 // Nobody writes this log any more, and it has no end.
@@ -280,11 +261,6 @@ void settle_damaged(JobView& view, bool listens) {
   if (!listens) return;
   view.state = State::not_responding;
   view.exit_code.reset();
-}
-
-boost::json::value time_json(double seconds) {
-  const std::string text = iso_time(seconds);
-  return text.empty() ? boost::json::value(nullptr) : boost::json::value(text);
 }
 
 Object rank_json(const RankView& rank) {
@@ -314,7 +290,9 @@ Object node_json(const NodeView& node) {
 const char* to_text(State state) { return kNames[static_cast<size_t>(state)]; }
 
 void JobView::apply(const Event& event) {
-  if (event.attempt < attempt || event.task != 0) return;
+  if (event.attempt < attempt) return;
+  const bool of_task = event.kind.starts_with("task_") || event.kind == "log_gap";
+  if (event.task != 0 && !of_task) return;
   if (event.attempt > attempt) enter_attempt(*this, event.attempt);
   for (const Effect& effect : kEffects)
     if (event.kind == effect.kind && !(is_final(state) && event.kind == "ended")) effect.apply(*this, event);
@@ -348,6 +326,7 @@ JobView read_log(const std::string& events, bool alive, double patience_seconds)
     }
     at = end + 1;
   }
+  if (!is_final(view.state)) say_what_tasks_wait_for(view);
   if (!alive && !is_final(view.state)) settle(view, last, patience_seconds);
   if (view.state == State::failed && view.ended == 0) view.ended = last;
   return view;
@@ -368,6 +347,7 @@ Result<JobView> read_job(const std::string& job_folder, double patience_seconds)
   }
   const auto modified = static_cast<double>(info.st_mtim.tv_sec);
   if (view.name.empty()) view.name = job_folder.substr(job_folder.find_last_of('/') + 1);
+  if (!is_final(view.state)) say_what_tasks_wait_for(view);
   if (alive || is_final(view.state)) return view;
   if (last == 0 && !exists(layout.events()))
     settle_damaged(view, static_cast<bool>(connect_control(job_folder)));
@@ -390,12 +370,14 @@ boost::json::object to_json(const JobView& view) {
   object["started"] = time_json(view.started);
   object["ended"] = time_json(view.ended);
   object["waiting_for"] = view.waiting_for;
-  boost::json::array nodes, ranks, warnings;
+  boost::json::array nodes, ranks, tasks, warnings;
   for (const NodeView& node : view.nodes) nodes.emplace_back(node_json(node));
   for (const RankView& rank : view.ranks) ranks.emplace_back(rank_json(rank));
   for (const std::string& warning : view.warnings) warnings.emplace_back(warning);
   object["nodes"] = std::move(nodes);
   object["ranks"] = std::move(ranks);
+  for (const TaskView& task : view.tasks) tasks.emplace_back(task_json(task));
+  if (!tasks.empty()) object["tasks"] = std::move(tasks);
   object["warnings"] = std::move(warnings);
   object["verdict"] = view.verdict ? boost::json::value(to_json(*view.verdict)) : nullptr;
   object["exit_code"] = view.exit_code ? boost::json::value(*view.exit_code) : nullptr;

@@ -41,6 +41,23 @@ struct RankView {
   long max_rss_kb = 0;
 };
 
+struct TaskView {
+  enum class Phase { queued, running, completed, failed, canceled, not_run };
+  int task = 0;                    // its number, from 1
+  std::string name, group;         // the instances of a sweep share a group
+  std::vector<std::string> after;  // groups that it depends on
+  Phase phase = Phase::queued;
+  int node = -1;           // where its command runs; -1: nowhere yet
+  std::vector<int> nodes;  // that it has
+  int pid = 0;
+  double started = 0, ended = 0;  // seconds since the epoch
+  std::optional<int> code, signal;
+  bool oom = false;
+  long max_rss_kb = 0;
+  std::string reason;  // why it has not started, or could not; "": nothing to say
+};
+const char* to_text(TaskView::Phase phase);
+
 struct NodeView {
   int node = 0;
   std::string name, host, address, isolation, note;
@@ -56,6 +73,7 @@ struct JobView {
   std::string waiting_for;                       // why it is queued, for people
   std::vector<NodeView> nodes;
   std::vector<RankView> ranks;
+  std::vector<TaskView> tasks;     // of a job of tasks, which has no ranks; in their order
   std::optional<Verdict> verdict;  // once ended
   std::optional<int> exit_code;
   std::vector<std::string> warnings;

@@ -17,9 +17,12 @@ std::string user_name() {
 }
 
 boost::json::object submitted(const std::string& name, const std::string& host, size_t nodes, int world,
-                              bool foreground) {
-  return {{"name", name},   {"user", user_name()}, {"host", host},        {"pid", ::getpid()},
-          {"nodes", nodes}, {"world", world},      {"version", kVersion}, {"foreground", foreground}};
+                              size_t tasks, bool foreground) {
+  boost::json::object object{{"name", name},        {"user", user_name()},     {"host", host},
+                             {"pid", ::getpid()},   {"nodes", nodes},          {"world", world},
+                             {"version", kVersion}, {"foreground", foreground}};
+  if (tasks > 0) object["tasks"] = tasks;
+  return object;
 }
 
 }  // namespace phalanx::job

@@ -148,6 +148,8 @@ boost::json::object to_json(const Verdict& verdict) {
   if (!verdict.reason.empty()) object["reason"] = verdict.reason;
   if (verdict.rank >= 0) object["rank"] = verdict.rank;
   if (verdict.node >= 0) object["node"] = verdict.node;
+  if (verdict.task > 0) object["task"] = verdict.task;
+  if (!verdict.task_name.empty()) object["task_name"] = verdict.task_name;
   if (!verdict.host.empty()) object["host"] = verdict.host;
   if (verdict.code) object["code"] = *verdict.code;
   if (verdict.signal) object["signal"] = *verdict.signal;
@@ -167,6 +169,8 @@ Verdict verdict_from_json(const boost::json::object& object) {
   verdict.exit_code = number_of(object, "exit_code").value_or(0);
   verdict.rank = number_of(object, "rank").value_or(-1);
   verdict.node = number_of(object, "node").value_or(-1);
+  verdict.task = number_of(object, "task").value_or(0);
+  verdict.task_name = text_of(object, "task_name");
   verdict.code = number_of(object, "code");
   verdict.signal = number_of(object, "signal");
   const auto* tie = find(object, "tie");

@@ -18,6 +18,8 @@ struct Verdict {
   std::optional<int> code, signal;
   bool tie = false;                     // another rank failed within the clocks' error
   std::vector<std::string> last_lines;  // of that rank's log, oldest first
+  int task = 0;                         // of a job of tasks: the number of that task, from 1; 0: none
+  std::string task_name{};
 };
 
 boost::json::object to_json(const Verdict& verdict);

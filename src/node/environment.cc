@@ -57,6 +57,17 @@ void NodeEnvironment::Block::add(std::vector<std::string> lines) {
   pointers.push_back(nullptr);
 }
 
+std::vector<std::string> NodeEnvironment::with(const std::vector<std::string>& over) const {
+  plan::Env all = shared_;
+  for (const std::string& line : over)
+    if (const size_t equals = line.find('='); equals != std::string::npos)
+      all[line.substr(0, equals)] = line.substr(equals + 1);
+  std::vector<std::string> lines;
+  lines.reserve(all.size());
+  for (const auto& [name, value] : all) lines.push_back(name + "=" + value);
+  return lines;
+}
+
 std::vector<std::string> NodeEnvironment::for_node() const {
   std::vector<std::string> lines = lines_;
   lines.push_back("NODE_RANK=" + std::to_string(node_));

@@ -23,6 +23,8 @@ class NodeEnvironment {
   };
   Block for_rank(int local_rank) const;
 
+  std::vector<std::string> with(const std::vector<std::string>& over) const;  // "NAME=value", these winning
+
   std::vector<std::string> for_node() const;  // what no rank has for itself: "NAME=value"
 
   const std::string* find(const std::string& name) const;

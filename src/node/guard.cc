@@ -126,6 +126,7 @@ void Guard::on_supervisor_link() {
 }
 
 void Guard::adopt(Received& received) {
+  if (received.forgotten && *received.forgotten < logs_.size()) logs_[*received.forgotten].close();
   for (auto& [pipe, file] : received.logs) logs_.push_back(RankLog::adopt(std::move(pipe), std::move(file)));
 }
 

@@ -53,10 +53,19 @@ bool send_logs(int fd, const std::vector<std::pair<int, int>>& pipes_and_files) 
   return true;
 }
 
+bool send_forget(int fd, uint32_t log) {
+  char packet[1 + sizeof log] = {'F'};
+  std::memcpy(packet + 1, &log, sizeof log);
+  ssize_t n;
+  do n = ::send(fd, packet, sizeof packet, MSG_NOSIGNAL);
+  while (n < 0 && errno == EINTR);
+  return n > 0;
+}
+
 Received receive(int fd) {
   Received received;
-  char byte;
-  iovec data{&byte, 1};
+  char packet[1 + sizeof(uint32_t)];
+  iovec data{packet, sizeof packet};
   alignas(cmsghdr) char control[CMSG_SPACE(kMostInPacket * sizeof(int))];
   msghdr message{};
   message.msg_iov = &data;
@@ -72,6 +81,8 @@ Received receive(int fd) {
     received.closed = true;
     return received;
   }
+  if (static_cast<size_t>(n) == sizeof packet && packet[0] == 'F')
+    std::memcpy(&received.forgotten.emplace(), packet + 1, sizeof(uint32_t));
   for (cmsghdr* header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
     if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
     const size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);

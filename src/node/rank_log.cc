@@ -64,6 +64,13 @@ RankLog::State RankLog::drain(uint64_t most) {
   return State::more;
 }
 
+void RankLog::close() {
+  ended_ = true;
+  pipe_.reset();
+  writer_.reset();
+  file_.reset();
+}
+
 void RankLog::drain_all() {
   // Bounded: a background process that floods must not keep us here.
   for (int i = 0; i < 16 && drain() == State::more; ++i) {

@@ -36,6 +36,7 @@ class RankLog {
   int file() const { return file_.get(); }
   int writer() const { return writer_.get(); }
   void close_writer() { writer_.reset(); }
+  void close();  // nothing more comes: its descriptors are given back
   bool ended() const { return ended_; }
 
   // A gap that has come to an end (bytes can be written again, or the pipe ended), once.

@@ -64,6 +64,8 @@ void Supervisor::start(const wire::Start& message) {
   alone_ = message.alone;
   if (plan_->start == plan::Start::mpi) return prepare_mpi(message);
   if (plan_->start == plan::Start::head) prepare_remotes(message);
+  if (plan_->start == plan::Start::tasks)
+    environment_.emplace(*plan_, config_.node, message.environment, message.directory);
   send(wire::to_json(start_ranks(message)));
 }
 
@@ -181,6 +183,7 @@ wire::Started Supervisor::start_ranks(const wire::Start& message) {
       break;
     }
     ranks_.emplace_back().log = std::move(*log);
+    ranks_.back().number = local_rank;
     NodeEnvironment::Block block = environment.for_rank(local_rank);
     if (torch && !environment.find(kErrorFile)) {
       ranks_.back().error_file = error_file_of(message.logs.at(static_cast<size_t>(local_rank)));
@@ -233,14 +236,18 @@ void Supervisor::on_output(int local_rank) {
   Rank& rank = ranks_[static_cast<size_t>(local_rank)];
   if (rank.log.drain() == RankLog::State::ended) {
     rank.watch.cancel();
+    report_gap(local_rank);
+    log_over(local_rank);
     if (leaving_) finish_when_drained();
+    return;
   }
   report_gap(local_rank);
 }
 
 void Supervisor::report_gap(int local_rank) {
   if (const auto gap = ranks_[static_cast<size_t>(local_rank)].log.take_gap())
-    send(wire::to_json(wire::Gap{local_rank, gap->offset, gap->bytes, gap->reason}));
+    send(wire::to_json(
+        wire::Gap{ranks_[static_cast<size_t>(local_rank)].number, gap->offset, gap->bytes, gap->reason}));
 }
 
 void Supervisor::on_child() {
@@ -262,8 +269,10 @@ std::optional<wire::Exit> Supervisor::exit_of(const process::Ended& ended) {
   const int local_rank = found->second;
   local_rank_of_.erase(found);
   Rank& rank = ranks_[static_cast<size_t>(local_rank)];
-  wire::Exit exit{local_rank, ended.code, ended.signal, rank.stopped, false, ended.max_rss_kb, wall_clock(),
-                  {},         ""};
+  // What a task has left behind in its group ends with it; the next one has its units.
+  if (environment_) ::kill(-ended.pid, SIGKILL);
+  wire::Exit exit{rank.number, ended.code, ended.signal, rank.stopped, false, ended.max_rss_kb, wall_clock(),
+                  {},          ""};
   rank.log.drain_all();
   if (rank.log.ended()) rank.watch.cancel();
   report_gap(local_rank);
@@ -274,6 +283,7 @@ std::optional<wire::Exit> Supervisor::exit_of(const process::Ended& ended) {
   if (failed(ended) && !rank.error_file.empty()) exit.reason = job::read_torch_error(rank.error_file);
   if (ended.signal == SIGKILL && !rank.stopped && oom_kills_ >= 0)
     exit.oom = oom_kills_of_machine() > oom_kills_;
+  if (rank.log.ended()) log_over(local_rank);
   return exit;
 }
 

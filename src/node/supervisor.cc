@@ -97,6 +97,7 @@ void Supervisor::on_frame(const wire::Frame& frame) {
   if (type == "more") return with_part(*message, remotes_.get(), &Remotes::more);
   if (type == "hang_up") return with_part(*message, remotes_.get(), &Remotes::hang_up);
   if (type == "start") return with<wire::Start>(*message, &Supervisor::start);
+  if (type == "run") return with<wire::Run>(*message, &Supervisor::run_task);
   if (type == "stop") return with<wire::Stop>(*message, &Supervisor::stop);
 }
 

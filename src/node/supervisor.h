@@ -50,6 +50,7 @@ class Supervisor {
     bool stopped = false;  // told to
     RankLog log;
     std::string error_file;  // where PyTorch's @record says why it fails; "": not told to
+    int number = 0;          // by which the coordinator knows it: its local rank, or its task
     Loop::Watch watch;
   };
 
@@ -85,6 +86,11 @@ class Supervisor {
   void report_gap(int local_rank);
   static long long oom_kills_of_machine();
 
+  // tasks.cc: of a job of tasks
+  void run_task(const wire::Run& message);
+  wire::Ran start_task(const wire::Run& message, Rank& rank);
+  void log_over(int local_rank);
+
   // ending.cc
   void stop(const wire::Stop& message);
   void terminate(int grace_ms);
@@ -100,10 +106,11 @@ class Supervisor {
   Loop loop_;
   std::unique_ptr<wire::Connection> link_;
   std::optional<plan::Plan> plan_;
+  std::optional<NodeEnvironment> environment_;   // of a job of tasks
   std::unique_ptr<mpi::NodeMpi> mpi_;            // of an MPI job
   std::unique_ptr<mpi::Rendezvous> rendezvous_;  // of one with Horovod's Gloo, on node 0
   std::unique_ptr<Remotes> remotes_;             // of a job with launch: head
-  std::vector<Rank> ranks_;                      // by local rank
+  std::vector<Rank> ranks_;                      // by local rank; tasks in the order of their starts
   std::map<pid_t, int> local_rank_of_;           // of living ranks
   pid_t copier_ = -1;                            // makes the working directory
   UniqueFd copier_report_, null_input_;

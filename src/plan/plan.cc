@@ -11,7 +11,7 @@ namespace phalanx::plan {
 namespace {
 
 constexpr const Starter* kStarters[] = {&kOnce, &kPytorchProcess, &kPytorchNode, &kTensorflow,
-                                        &kMpi,  &kNode,           &kHead};
+                                        &kMpi,  &kNode,           &kHead,        &kTasks};
 
 // Azure ML's names for where a job's data is. AZUREML_EXPERIMENT_ID is left out on purpose: with it, and
 // without an MPI distribution, DeepSpeed's discovery takes the process for an MPI rank and fails.
@@ -39,7 +39,7 @@ Env phalanx_variables(const Allocation& allocation) {
 
 void set_addresses(const Allocation& allocation, Plan& plan) {
   const AllocatedNode& master = allocation.nodes.front();
-  if (plan.start == Start::once) return;
+  if (plan.start == Start::once || plan.start == Start::tasks) return;
   const auto port = [&](size_t i) { return std::to_string(i < master.ports.size() ? master.ports[i] : 0); };
   if (plan.start != Start::mpi && plan.start != Start::tensorflow) {
     plan.common["MASTER_ADDR"] = master.address;
@@ -51,7 +51,7 @@ void set_addresses(const Allocation& allocation, Plan& plan) {
 }
 
 Status set_command(const spec::JobSpec& spec, const Allocation& allocation, Plan& plan) {
-  if (!spec.argv.empty()) {
+  if (!spec.argv.empty() || !spec.tasks.empty()) {
     plan.argv = spec.argv;
     return Done{};
   }
@@ -78,6 +78,7 @@ const Starter& starter(Start start) {
 
 Result<Start> choose_start(const spec::JobSpec& spec) {
   const spec::Distribution& distribution = spec.distribution;
+  if (!spec.tasks.empty()) return Start::tasks;
   if (distribution.launch == spec::Launch::head) return Start::head;
   if (distribution.launch == spec::Launch::node) return Start::node;
   switch (distribution.framework) {
@@ -164,7 +165,7 @@ Result<Plan> make_plan(const spec::JobSpec& spec, const Allocation& allocation) 
   if (spec.argv.empty()) plan.common.merge(azure_variables(spec, allocation));
   plan.defaults["PYTHONUNBUFFERED"] = "1";
   for (const AllocatedNode& node : allocation.nodes)
-    plan.nodes.push_back({node.name, node.host, node.address, node.cpus, node.gpus, {}});
+    plan.nodes.push_back({node.name, node.host, node.address, node.cpus, node.gpus, {}, node.cpu_count});
   TRY(starter(plan.start).lay_out(spec, allocation, plan));
   set_addresses(allocation, plan);
   return plan;

@@ -56,6 +56,7 @@ enum class Start {
   mpi,              // mpi: once per process, for MPI_Init without mpirun
   node,             // launch: node: once per node, for programs that start their own workers
   head,             // launch: head: once, on node 0
+  tasks,            // tasks: each once, where its units are free (tasks.h)
 };
 const char* to_text(Start start);
 
@@ -73,9 +74,27 @@ struct NodePart {
   std::vector<int> cpus;
   std::vector<std::string> gpus;
   std::vector<RankGroup> groups;  // empty: nothing runs here
+  int cpu_count = 1;              // as in AllocatedNode
 
   int ranks() const;       // processes on this node
   int first_rank() const;  // of them; 0 when there are none
+};
+
+// Of a job of tasks: one task, or the instances of a sweep.
+struct TaskGroup {
+  std::string name;
+  int first = 0, count = 0;  // of Plan::tasks
+  std::vector<int> after;    // groups that must have completed
+};
+
+struct TaskPart {
+  std::string name, command;
+  int group = 0;
+  int units = 1;              // of Plan::unit
+  std::vector<int> required;  // nodes: these, whole, in this order; empty: any
+  Env user;                   // its environment_variables, over those of the job
+  std::string directory;      // relative to the node's working directory; "": that
+  int instance = 0;           // the value of a sweep
 };
 
 struct Plan {
@@ -93,8 +112,13 @@ struct Plan {
   std::string hostfile;  // text of the host file, for launch: head
   std::string hydra_hostfile;  // the same for MPICH's launcher
   std::vector<NodePart> nodes;
-  int world = 0;                   // processes in all
-  std::vector<std::string> notes;  // worth a line to the user before it starts
+  std::vector<TaskGroup> task_groups;
+  std::vector<TaskPart> tasks;
+  spec::Unit unit = spec::Unit::node;  // what tasks take
+  std::string title;                   // of a job of tasks, for people
+  std::string rendezvous;              // of a job of tasks: an address and a held port of node 0
+  int world = 0;                       // processes, or tasks, in all
+  std::vector<std::string> notes;      // worth a line to the user before it starts
 
   int node_of(int rank) const;                // -1: no such rank
   const RankGroup* group_of(int rank) const;  // null: no such rank

@@ -23,6 +23,7 @@ extern const Starter kTensorflow;  // tensorflow.cc
 extern const Starter kMpi;         // mpi.cc
 extern const Starter kNode;        // node.cc
 extern const Starter kHead;        // head.cc
+extern const Starter kTasks;       // tasks.cc
 
 std::span<const Starter* const> starters();
 const Starter& starter(Start start);

@@ -134,6 +134,22 @@ ExecHangUp take(const json::object& o) {
   return {get<uint64_t>(o, "id")};
 }
 
+template <>
+Run take(const json::object& o) {
+  return {get<int>(o, "task"),
+          get<std::string>(o, "command"),
+          get<std::vector<std::string>>(o, "environment"),
+          get<std::string>(o, "directory"),
+          get<std::string>(o, "log"),
+          get<std::vector<int>>(o, "cores"),
+          get<std::string>(o, "hostfile"),
+          get<std::string>(o, "hostfile_text")};
+}
+template <>
+Ran take(const json::object& o) {
+  return {get<int>(o, "task"), get<int>(o, "pid"), get<std::string>(o, "error"), get<int>(o, "exit_code")};
+}
+
 }  // namespace
 
 json::object to_json(const Hello& m) {
@@ -203,6 +219,20 @@ json::object to_json(const ExecEnded& m) {
 }
 json::object to_json(const ExecMore& m) { return {{"type", "more"}, {"id", m.id}, {"bytes", m.bytes}}; }
 json::object to_json(const ExecHangUp& m) { return {{"type", "hang_up"}, {"id", m.id}}; }
+json::object to_json(const Run& m) {
+  return {{"type", "run"},
+          {"task", m.task},
+          {"command", m.command},
+          {"environment", json::value_from(m.environment)},
+          {"directory", m.directory},
+          {"log", m.log},
+          {"cores", json::value_from(m.cores)},
+          {"hostfile", m.hostfile},
+          {"hostfile_text", m.hostfile_text}};
+}
+json::object to_json(const Ran& m) {
+  return {{"type", "ran"}, {"task", m.task}, {"pid", m.pid}, {"error", m.error}, {"exit_code", m.exit_code}};
+}
 json::object simple(const char* type) { return {{"type", type}}; }
 
 Result<json::object> parse(const std::string& body) {
@@ -243,5 +273,7 @@ template Result<ExecOutput> read(const json::object&);
 template Result<ExecEnded> read(const json::object&);
 template Result<ExecMore> read(const json::object&);
 template Result<ExecHangUp> read(const json::object&);
+template Result<Run> read(const json::object&);
+template Result<Ran> read(const json::object&);
 
 }  // namespace phalanx::wire

@@ -14,6 +14,8 @@
 //   fetch     wants what one rank elsewhere has         fetch     another node wants what your rank has
 //   fetched   here it is                                fetched   here it is
 //   output    of a remote command                       exec      run a command on your node
+//   ran       a task: its pid, or why it could not      run       start a task
+//             be started
 //   ended     it has                                    more      so many bytes of its output were read
 //                                                       hang_up   nobody waits for it any more
 #pragma once
@@ -128,6 +130,22 @@ struct ExecHangUp {
   uint64_t id = 0;
 };
 
+// Of a job of tasks (`start` has only made the node ready for them). In `exited`, `gap` and `aborted` the
+// local rank is the number of the task.
+struct Run {
+  int task = 0;                          // from 0
+  std::string command;                   // for a shell
+  std::vector<std::string> environment;  // "NAME=value", over what the node's processes have
+  std::string directory, log;
+  std::vector<int> cores;               // of the node's CPUs, counted from 0; empty: all
+  std::string hostfile, hostfile_text;  // a file to be written first
+};
+struct Ran {
+  int task = 0, pid = 0;  // 0: it could not be started
+  std::string error;
+  int exit_code = 0;  // 126, 127 or 125
+};
+
 boost::json::object to_json(const Hello& message);
 boost::json::object to_json(const Prepare& message);
 boost::json::object to_json(const Prepared& message);
@@ -147,6 +165,8 @@ boost::json::object to_json(const ExecOutput& message);
 boost::json::object to_json(const ExecEnded& message);
 boost::json::object to_json(const ExecMore& message);
 boost::json::object to_json(const ExecHangUp& message);
+boost::json::object to_json(const Run& message);
+boost::json::object to_json(const Ran& message);
 boost::json::object simple(const char* type);  // ping, pong, leave, empty
 
 // The object of a control frame's body; it has a "type". Errors, never exceptions, on anything else.

@@ -12,7 +12,9 @@
 #include "engine/local/share.h"
 #include "engine/prospect.h"
 #include "machine/machine.h"
+#include "plan/tasks.h"
 #include "process/isolation.h"
+#include "spec/parse.h"
 
 namespace phalanx::engine::local {
 
@@ -27,8 +29,11 @@ Machine this_machine() {
 Result<Prospect> look_ahead_here(const Submission& submission, const std::string& name,
                                  const Machine& machine) {
   const spec::JobSpec& spec = submission.spec;
-  return look_ahead(submission, name,
-                    TRY(share_out(machine, spec.resources.instance_count, spec.oversubscribe)));
+  auto nodes = TRY(share_out(machine, spec.resources.instance_count, spec.oversubscribe));
+  give_names(spec::named_nodes(spec), nodes);
+  Prospect prospect = TRY(look_ahead(submission, name, std::move(nodes)));
+  if (prospect.plan.start == plan::Start::tasks) TRY(plan::check_units(prospect.plan));
+  return prospect;
 }
 
 LocalPlan local_plan(const Submission& submission, const Prospect& prospect, const Machine& machine,

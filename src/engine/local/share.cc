@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "job/layout.h"
+#include "plan/tasks.h"
 
 namespace phalanx::engine::local {
 
@@ -14,6 +15,15 @@ std::vector<T> slice(const std::vector<T>& all, size_t part, size_t parts) {
   const size_t begin = part * each + std::min(part, more);
   return {all.begin() + static_cast<long>(begin),
           all.begin() + static_cast<long>(begin + each + (part < more ? 1 : 0))};
+}
+
+// How many tasks can run at once, as far as CPUs are concerned.
+int cpus_of_tasks(const plan::Plan& plan) {
+  int64_t most = 0, wanted = 0;
+  for (const plan::NodePart& node : plan.nodes) most += plan::units_of(plan, node);
+  for (const plan::TaskPart& task : plan.tasks)
+    wanted += plan.unit == spec::Unit::node || !task.required.empty() ? 1 : task.units;
+  return static_cast<int>(std::max<int64_t>(std::min(most, wanted), 1));
 }
 
 }  // namespace
@@ -46,6 +56,22 @@ Result<std::vector<plan::AllocatedNode>> share_out(const Machine& machine, int n
   return shares;
 }
 
+void give_names(const std::vector<std::string>& names, std::vector<plan::AllocatedNode>& nodes) {
+  std::vector<std::string> left;
+  std::vector<bool> named(nodes.size(), false);
+  for (const std::string& name : names) {
+    const auto same = std::find_if(nodes.begin(), nodes.end(),
+                                   [&](const plan::AllocatedNode& node) { return node.name == name; });
+    if (same == nodes.end())
+      left.push_back(name);
+    else
+      named[static_cast<size_t>(same - nodes.begin())] = true;
+  }
+  size_t next = 0;
+  for (size_t i = 0; i < nodes.size() && next < left.size(); ++i)
+    if (!named[i]) nodes[i].name = left[next++];
+}
+
 int gpus_per_node(const spec::JobSpec& spec, const std::vector<plan::AllocatedNode>& nodes) {
   const int share = static_cast<int>(nodes.back().gpus.size());  // the smallest
   const auto& count = spec.distribution.process_count_per_instance;
@@ -58,7 +84,8 @@ machine::SlotRequest slots_for(const spec::JobSpec& spec, const plan::Plan& plan
   request.home = job::home();
   request.priority = spec.priority;
   request.allowed_cpus = machine.cpus;
-  request.cpus = std::min(plan.world, static_cast<int>(machine.cpus.size()));
+  const int processes = plan.start == plan::Start::tasks ? cpus_of_tasks(plan) : plan.world;
+  request.cpus = std::min(processes, static_cast<int>(machine.cpus.size()));
   for (size_t i = 0; i < machine.gpus.size(); ++i) request.allowed_gpus.push_back(static_cast<int>(i));
   size_t gpus = 0;
   for (const plan::NodePart& node : plan.nodes)

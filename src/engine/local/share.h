@@ -20,6 +20,9 @@ struct Machine {  // its facts, found by the caller
 // Code::invalid when there are GPUs, but not one for each node (unless oversubscribed).
 Result<std::vector<plan::AllocatedNode>> share_out(const Machine& machine, int nodes, bool oversubscribe);
 
+// The names that the job requires, to nodes that have none but their number.
+void give_names(const std::vector<std::string>& names, std::vector<plan::AllocatedNode>& nodes);
+
 // GPUs that each node of the job needs of its share: one per process, or the whole share where the command is
 // started once per node and will use what it sees.
 int gpus_per_node(const spec::JobSpec& spec, const std::vector<plan::AllocatedNode>& nodes);

@@ -68,5 +68,13 @@ TEST(Slots, a_job_takes_a_cpu_for_each_process_as_far_as_there_are_and_a_gpu_for
   EXPECT_EQ(slots_for(spec, plan, eight).cpus, 8);
 }
 
+TEST(GiveNames, required_names_go_to_nodes_that_have_only_numbers) {
+  auto nodes = *share_out(machine(4, 0), 3, false);
+  give_names({"gpu01", "node-0"}, nodes);
+  EXPECT_EQ(nodes[0].name, "node-0");
+  EXPECT_EQ(nodes[1].name, "gpu01");
+  EXPECT_EQ(nodes[2].name, "node-2");
+}
+
 }  // namespace
 }  // namespace phalanx::engine::local

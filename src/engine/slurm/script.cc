@@ -1,5 +1,7 @@
 #include "engine/slurm/script.h"
 
+#include "spec/parse.h"
+
 namespace phalanx::engine::slurm {
 
 namespace {
@@ -57,7 +59,8 @@ std::string script(const spec::JobSpec& spec, const spec::Compute& compute, cons
   given("qos", compute.qos);
   given("reservation", compute.reservation);
   given("constraint", compute.constraint);
-  given("nodelist", joined(compute.nodes));
+  const std::vector<std::string> named = spec::named_nodes(spec);
+  given("nodelist", joined(named.empty() ? compute.nodes : named));
   given("exclude", joined(compute.exclude));
   if (parts.gpus_per_node > 0) option("gpus-per-node", std::to_string(parts.gpus_per_node));
   if (spec.timeout) option("time", time_limit(*spec.timeout));

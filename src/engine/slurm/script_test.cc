@@ -51,5 +51,15 @@ TEST(Script, odd_values_stay_within_their_line) {
   EXPECT_NE(text.find("coordinate slurm '/tmp/it'\\''s \"here\"'\n"), std::string::npos);
 }
 
+TEST(Script, nodes_that_the_job_requires_are_asked_for_by_name) {
+  spec::JobSpec job;
+  job.required_nodes = {"n1"};
+  job.tasks.resize(1);
+  job.tasks[0].required_nodes = {"n3", "n1"};
+  spec::Compute compute;
+  compute.nodes = {"n[1-8]"};
+  EXPECT_NE(script(job, compute, kParts).find("#SBATCH --nodelist=\"n1,n3\"\n"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace phalanx::engine::slurm

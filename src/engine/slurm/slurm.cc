@@ -16,6 +16,7 @@
 #include "job/submitted.h"
 #include "machine/machine.h"
 #include "process/capture.h"
+#include "spec/parse.h"
 
 namespace phalanx::engine::slurm {
 
@@ -37,6 +38,9 @@ std::vector<plan::AllocatedNode> hoped_for(const spec::JobSpec& spec) {
     nodes[i].name = "node-" + std::to_string(i);
     nodes[i].address = "node-" + std::to_string(i);
   }
+  const std::vector<std::string> named = spec::named_nodes(spec);
+  for (size_t i = 0; i < std::min(named.size(), nodes.size()); ++i)
+    nodes[i].name = nodes[i].address = named[i];
   return nodes;
 }
 
@@ -115,7 +119,8 @@ Result<Handle> submit(Submission submission, const spec::Compute& compute, Inter
   const int nodes = submission.spec.resources.instance_count, world = prospect.plan.world;
   const remote::Order order = order_of(submission, prospect, compute);
   TRY(write_file(folder.layout().environment(), json::serialize(remote::to_json(order))));
-  json::object first = job::submitted(name, machine::host_name(), static_cast<size_t>(nodes), world, false);
+  json::object first = job::submitted(name, machine::host_name(), static_cast<size_t>(nodes), world,
+                                      order.spec.tasks.size(), false);
   first["compute"] = compute.name;
   TRY(record(folder.events(), "submitted", std::move(first)));
   if (interrupts.waiting() != 0) return Error{Code::unavailable, "interrupted"};

@@ -27,7 +27,7 @@ Result<NewFolder> make_folder(const remote::Order& order) {
   NewFolder folder = TRY(NewFolder::make(layout));
   TRY(make_folders(folder.layout().user_logs()));
   TRY(make_folders(folder.layout().system_logs()));
-  if (!order.job_text.empty()) TRY(write_file(folder.layout().job_yml(), order.job_text));
+  if (!order.job_text.empty()) TRY(write_file(folder.layout().job_file(order.job_text), order.job_text));
   for (const auto& [name, path] : order.allocation.outputs) TRY(make_folders(folder.place_of(path), 0755));
   if (!order.incoming.empty() && ::rename(order.incoming.c_str(), folder.layout().code().c_str()) != 0)
     return errno_error(order.incoming);
@@ -35,7 +35,7 @@ Result<NewFolder> make_folder(const remote::Order& order) {
   first.time = order.submitted;
   first.kind = "submitted";
   first.data = job::submitted(order.allocation.job, machine::host_name(), order.allocation.nodes.size(),
-                              order.world, order.foreground);
+                              order.world, order.spec.tasks.size(), order.foreground);
   TRY(folder.events().append(std::move(first)));
   TRY(folder.settle());
   return folder;

@@ -35,19 +35,45 @@ double wall_clock() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+std::string name_of(const spec::Host& host) { return host.name.substr(host.name.find('@') + 1); }
+
+std::string names_of(const std::vector<spec::Host>& hosts) {
+  std::string names;
+  for (const spec::Host& host : hosts) names += (names.empty() ? "" : ", ") + name_of(host);
+  return names;
+}
+
+// As many as the job wants, and among them those that it requires by name.
 Result<std::vector<spec::Host>> hosts_for(const spec::JobSpec& spec, const spec::Compute& compute) {
   const auto wanted = static_cast<size_t>(spec.resources.instance_count);
   if (wanted > compute.hosts.size())
     return Error{Code::invalid, "the job wants " + std::to_string(wanted) + " nodes, and compute " +
                                     compute.name + " has " + std::to_string(compute.hosts.size()) + " hosts"};
-  return std::vector<spec::Host>(compute.hosts.begin(), compute.hosts.begin() + static_cast<long>(wanted));
+  std::vector<std::string> named = spec::named_nodes(spec);
+  std::vector<bool> chosen(compute.hosts.size(), false);
+  for (size_t i = 0; i < compute.hosts.size(); ++i) {
+    const auto same = std::find(named.begin(), named.end(), name_of(compute.hosts[i]));
+    if (same == named.end()) continue;
+    chosen[i] = true;
+    named.erase(same);
+  }
+  if (!named.empty())
+    return Error{Code::invalid, "the job requires node " + named.front() + ", and compute " + compute.name +
+                                    " has no host of that name; its hosts are " + names_of(compute.hosts)};
+  auto left = static_cast<long>(wanted) - std::count(chosen.begin(), chosen.end(), true);
+  for (size_t i = 0; i < chosen.size() && left > 0; ++i)
+    if (!chosen[i]) chosen[i] = true, --left;
+  std::vector<spec::Host> hosts;  // in the order of the compute: the first is node 0
+  for (size_t i = 0; i < chosen.size(); ++i)
+    if (chosen[i]) hosts.push_back(compute.hosts[i]);
+  return hosts;
 }
 
 std::vector<plan::AllocatedNode> hoped_for(const std::vector<spec::Host>& hosts) {
   std::vector<plan::AllocatedNode> nodes;
   for (const spec::Host& host : hosts) {
     plan::AllocatedNode node;
-    node.name = host.name.substr(host.name.find('@') + 1);
+    node.name = name_of(host);
     node.address = node.name;
     nodes.push_back(std::move(node));
   }

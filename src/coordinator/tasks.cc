@@ -60,7 +60,7 @@ void Coordinator::send_task(const TaskStart& start) {
   run.task = start.task;
   run.command = task.command;
   run.directory = task.directory.empty() ? base : absolute(task.directory, base);
-  run.log = job_.layout.task_log(start.task + 1, plan_->world);
+  run.log = job_.layout.task_log(start.task + 1, plan_->world, job_.allocation.attempt);
   if (plan_->unit == spec::Unit::core) run.cores = start.placement.front().units;
   run.hostfile = job_.layout.hostfile(start.task + 1);
   const plan::Env env = plan::task_env(*plan_, start.task, start.placement, run.directory, run.hostfile);

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import socket
 import sys
 from pathlib import Path
 
@@ -86,3 +87,37 @@ def test_launch_starts_torch_distributed(phalanx: Phalanx) -> None:
     assert done.returncode == 0, done.stderr
     for rank in range(4):
         assert b"sum 10.0" in Job(phalanx, "sum").log(f"std_log_process_{rank}.txt")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        number: int = probe.getsockname()[1]
+        return number
+
+
+@pytest.mark.parametrize("form", ["yml", "xml"])
+def test_hpc_packs_training_job_trains_on_two_nodes(phalanx: Phalanx, form: str) -> None:
+    """Two tasks with one command line: each starts torchrun, and these find each other."""
+    folder, port = TOP / "examples/hpc-pack-ddp", free_port()
+    file, options = folder / "job.yml", ["--set", f"inputs.port={port}"]
+    if form == "xml":
+        text = (folder / "job.xml").read_text().replace("/app/", f"{folder}/src/")
+        file, options = phalanx.folder / "job.xml", []
+        file.write_text(text.replace("localhost:29400", f"localhost:{port}"))
+    done = phalanx.run("run", file, "--name", "job", *options, env=ACTIVE, timeout=400)
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = [line for line in done.stdout.splitlines() if " of 4: loss " in line]
+    assert len(said) == 4
+    assert all(line.endswith("weights the same: True") for line in said)
+    assert [task["state"] for task in Job(phalanx, "job").show()["tasks"]] == ["Completed", "Completed"]
+
+
+def test_a_task_may_meet_the_others_at_a_port_that_is_held_for_them(phalanx: Phalanx) -> None:
+    file = phalanx.folder / "job.yml"
+    folder = TOP / "examples/hpc-pack-ddp"
+    text = (folder / "job.yml").read_text().replace("code: src", f"code: {folder}/src")
+    file.write_text(text.replace("${{inputs.node}}:${{inputs.port}}", "$PHALANX_RENDEZVOUS"))
+    done = phalanx.run("run", file, env=ACTIVE, timeout=400)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("weights the same: True") == 4

@@ -1,0 +1,137 @@
+"""Jobs of tasks on ssh hosts and on Slurm, and HPC Pack's training job with the real names of nodes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from conftest import TOP, Phalanx, eventually
+
+from cluster.faults import READY, kill, place_on
+from cluster.hosts import Hosts
+from cluster.places import COMPUTES, Place
+from cluster.slurm import Slurm
+
+EXAMPLE = TOP / "examples" / "hpc-pack-ddp"
+
+
+@pytest.fixture(params=["slurm", "ssh-shared", "ssh-private"])
+def place(request: pytest.FixtureRequest, phalanx: Phalanx) -> Place:
+    kind, bed = request.param, request.getfixturevalue("slurm" if request.param == "slurm" else "hosts")
+    text = COMPUTES[kind]
+    if kind == "ssh-shared":
+        text = text.replace("SHARED", str(bed.shared / "phalanx"))
+    return place_on(phalanx, kind, text, bed.environment(), bed.names)
+
+
+def tasks_file(folder: Path, tasks: Any, nodes: int = 2, **keys: Any) -> Path:
+    file = folder / "job.yml"
+    file.write_text(
+        yaml.safe_dump({"tasks": tasks, "resources": {"instance_count": nodes}} | keys, sort_keys=False)
+    )
+    return file
+
+
+def shown(place: Place) -> dict[str, Any]:
+    done = place.run("show", "job", "-o", "json")
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_tasks_run_on_nodes_with_their_own_names(place: Place, tmp_path: Path) -> None:
+    say = "echo $PHALANX_TASK $(hostname) $CCP_NODES $(tr '\\n' ' ' < $CCP_MPI_HOSTFILE)"
+    tasks = {
+        "one": {"command": say},
+        "two": {"command": say, "depends_on": "one"},
+        "both": {"command": say, "nodes": 2, "depends_on": "two"},
+    }
+    done = place.submit(tasks_file(tmp_path, tasks), "--name", "job")
+    assert done.returncode == 0, done.stderr
+    said = {line.split("] ")[0][1:]: line.split("] ")[1].split()[1:] for line in done.stdout.splitlines()}
+    host, count, name, cores, written = said["one"]
+    assert (host, count, written) == (name, "1", name)
+    assert host in place.hosts
+    assert int(cores) > 0
+    assert said["both"][1] == "2"
+    assert said["both"][0] == said["both"][2] == said["both"][6]
+    assert len({said["both"][2], said["both"][4]}) == 2
+    job = shown(place)
+    assert [(task["name"], task["state"]) for task in job["tasks"]] == [
+        ("one", "Completed"),
+        ("two", "Completed"),
+        ("both", "Completed"),
+    ]
+
+
+def test_tasks_run_on_the_nodes_that_they_require(place: Place, tmp_path: Path) -> None:
+    first, _, third, _ = place.hosts
+    tasks = {
+        "a": {"command": "echo a $(hostname)", "required_nodes": third},
+        "b": {"command": "echo b $(hostname)", "required_nodes": [third, first], "depends_on": "a"},
+    }
+    done = place.submit(tasks_file(tmp_path, tasks, required_nodes=[first, third]), "--name", "job")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [f"[a] a {third}", f"[b] b {third}"]
+    assert [node["name"] for node in shown(place)["nodes"]] == [first, third]
+
+
+def test_a_node_that_is_not_there_is_named(phalanx: Phalanx, hosts: Hosts, tmp_path: Path) -> None:
+    place = place_on(phalanx, "ssh-private", COMPUTES["ssh-private"], hosts.environment(), hosts.names)
+    done = place.submit(tasks_file(tmp_path, [{"command": "true"}], nodes=1, required_nodes=["h9"]))
+    assert done.returncode == 125
+    assert "the job requires node h9, and compute place has no host of that name" in done.stderr
+
+
+def test_failures_logs_and_cancel(place: Place, tmp_path: Path) -> None:
+    tasks = {
+        "bad": {"command": "echo problem; exit 6"},
+        "never": {"command": "true", "depends_on": "bad"},
+        "long": {"command": "trap 'echo saved; exit 0' TERM; echo ready; while :; do sleep 0.1; done"},
+    }
+    assert place.submit(tasks_file(tmp_path, tasks), "--name", "job", "--detach").returncode == 0
+    eventually(lambda: "ready" in place.run("logs", "job", "--task", "long").stdout, 60)
+    eventually(lambda: shown(place)["tasks"][1]["state"] == "NotRun", 60)
+    assert place.run("logs", "job", "--task", "bad").stdout == "problem\n"
+    assert place.run("cancel", "job").returncode == 0
+    job = shown(place)
+    assert [task["state"] for task in job["tasks"]] == ["Failed", "NotRun", "Canceled"]
+    assert job["state"] == "Canceled"
+    assert place.run("logs", "job", "--task", "long").stdout.split()[-1] == "saved"
+
+
+def test_a_dead_host_ends_the_job_and_no_task_lives(phalanx: Phalanx, hosts: Hosts, tmp_path: Path) -> None:
+    place = place_on(phalanx, "ssh-private", COMPUTES["ssh-private"], hosts.environment(), hosts.names)
+    file = tasks_file(tmp_path, {"a": {"command": READY}, "b": {"command": READY}, "c": {"command": "true"}})
+    assert place.submit(file, "--name", "job", "--detach").returncode == 0
+    eventually(lambda: place.run("logs", "job").stdout.count("ready") == 2, 60)
+    kill(hosts, "h2", "phalanx-super")
+    eventually(lambda: shown(place)["state"] == "Failed", 60)
+    assert "node 1" in shown(place)["verdict"]["text"]
+    for name in ("h1", "h2"):
+        eventually(lambda name=name: not [w for w in hosts.processes(name).values() if "sleep" in w])
+
+
+@pytest.mark.parametrize("form", ["yml", "xml"])
+def test_hpc_packs_training_job(place: Place, tmp_path: Path, form: str) -> None:
+    """With the name of a node as the rendezvous, as the tutorial has it."""
+    nodes = place.hosts[:2]
+    if form == "yml":
+        options = ["--set", f"required_nodes=[{','.join(nodes)}]", "--set", f"inputs.node={nodes[0]}"]
+        file = EXAMPLE / "job.yml"
+    else:
+        text = (EXAMPLE / "job.xml").read_text().replace("/app/", f"{EXAMPLE}/src/")
+        text = text.replace("localhost:", f"{nodes[1]}:").replace(
+            "JobType", f'RequestedNodes="{",".join(nodes)}" JobType'
+        )
+        file, options = tmp_path / "job.xml", []
+        file.write_text(text)
+    done = place.submit(file, "--name", "job", *options, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = [line.split("] ", 1)[1] for line in done.stdout.splitlines() if " of 4: loss " in line]
+    assert sorted(line[:11] for line in lines) == [f"rank {n} of 4" for n in range(4)]
+    assert all(line.endswith("weights the same: True") for line in lines)
+    assert [task["state"] for task in shown(place)["tasks"]] == ["Completed", "Completed"]

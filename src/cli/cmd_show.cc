@@ -146,7 +146,8 @@ std::string describe(const job::JobView& view, const std::string& folder, size_t
   for (const std::string& warning : view.warnings) text += line("warning", warning);
   if (!view.nodes.empty()) text += "\n" + nodes_text(view, width);
   if (!view.ranks.empty()) text += "\n" + ranks_text(view, width);
-  if (!view.tasks.empty()) text += "\n" + tasks_text(view, now, width);
+  const bool named = !view.tasks.empty() && !view.tasks[0].group.empty();  // the job has begun
+  if (named) text += "\n" + tasks_text(view, now, width);
   const bool verdict = view.verdict && (view.state != job::State::completed);
   return verdict ? text + "\n" + harmless_lines(verdict_block(view, folder)) + "\n" : text;
 }

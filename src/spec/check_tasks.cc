@@ -23,6 +23,7 @@ Place place_of_task(const Places& places, const Task& task) {
 
 void check_names(const std::vector<const Task*>& groups, const Places& places, Report& report) {
   std::vector<std::string> known;
+  known.reserve(groups.size());
   for (const Task* task : groups) known.push_back(task->group);
   const std::set<std::string> there(known.begin(), known.end());
   for (const Task* task : groups)

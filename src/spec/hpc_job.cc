@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -87,7 +88,7 @@ class JobReader {
   Place place(const Element& element, const char* name) const;
   void wrong(const Element& element, const char* name, const std::string& right);
   void notice(const std::string& about, const Place& place, const std::string& what);
-  void tell_rest(const Element& element, const char* of, const std::vector<std::string>& silent);
+  void tell_rest(const Element& element, const char* of, std::span<const char* const> silent);
 
   void read_job();
   void read_unit();
@@ -159,7 +160,7 @@ std::optional<bool> JobReader::flag(const Element& element, const char* name) {
   return std::nullopt;
 }
 
-void JobReader::tell_rest(const Element& element, const char* of, const std::vector<std::string>& silent) {
+void JobReader::tell_rest(const Element& element, const char* of, std::span<const char* const> silent) {
   for (const Attribute& attribute : element.attributes) {
     if (asked_.count({&element, attribute.name}) || asks_for_nothing(attribute.value)) continue;
     if (std::find(silent.begin(), silent.end(), attribute.name) != silent.end()) continue;

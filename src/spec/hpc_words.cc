@@ -5,6 +5,36 @@
 #include <utility>
 
 namespace phalanx::spec {
+namespace {
+
+constexpr const char* kJobRecords[] = {
+    // clang-format off
+    "Version", "Id", "State", "PreviousState", "UserName", "Owner", "OwnerId", "ClientSource",
+    "ClientSourceId", "ClientSubSource", "SubmitTime", "CreateTime", "StartTime", "EndTime", "ChangeTime",
+    "TaskLevelUpdateTime", "MinMaxUpdateTime", "WaitTime", "JobType", "RequestCancel", "IsBackfill",
+    "NextTaskNiceID", "NextTaskNiceId", "HasGrown", "HasShrunk", "CanGrow", "CanShrink", "Preemptable",
+    "ErrorCode", "ErrorParams", "ErrorMessage", "FailureReason", "PendingReason", "RequeueCount",
+    "AutoRequeueCount", "ComputedMinCores", "ComputedMaxCores", "ComputedMinSockets", "ComputedMaxSockets",
+    "ComputedMinNodes", "ComputedMaxNodes", "ComputedNodeList", "ParentJobId", "ChildJobId", "ProjectId",
+    "JobTemplateId", "DefaultTaskGroupId", "ProcessIds", "NumberOfCalls", "NumberOfOutstandingCalls",
+    "CallDuration", "CallsPerSecond", "EndpointReference", "Progress", "ProgressMessage", "AllocatedNodes",
+    "MinCores", "MaxCores", "MinSockets", "MaxSockets", "MinNodes", "MaxNodes", "MinGpus", "MaxGpus",
+    "NodeGroupOp", "TargetResourceCount", "PlannedCoreCount",
+};  // clang-format on
+
+constexpr const char* kTaskRecords[] = {
+    // clang-format off
+    "Version", "Id", "NiceId", "ParentJobId", "ParentJobState", "State", "PreviousState", "InstanceId",
+    "InstanceValue", "UnitType", "GroupId", "RecordId", "ErrorCode", "ErrorParams", "ErrorMessage",
+    "ExitCode", "Output", "RequestCancel", "Closed", "RequeueCount", "AutoRequeueCount", "FailureReason",
+    "PendingReason", "SubmitTime", "CreateTime", "StartTime", "EndTime", "ChangeTime", "TaskOwner",
+    "ProcessIds", "ParametricRunningCount", "ParametricCanceledCount", "ParametricFailedCount",
+    "ParametricQueuedCount", "HasCustomProps", "IsRerunnable", "MinCores", "MaxCores", "MinSockets",
+    "MaxSockets", "MinNodes", "MaxNodes", "MinGpus", "MaxGpus", "AllocatedCoreIds", "AllocatedNodes",
+    "StartValue", "EndValue", "IncrementValue", "HasRuntime",
+};  // clang-format on
+
+}  // namespace
 
 std::string lower(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -17,130 +47,9 @@ bool asks_for_nothing(const std::string& value) {
          word == "infinite" || word == "default";
 }
 
-const std::vector<std::string>& job_records() {
-  static const std::vector<std::string> kRecords = {"Version",
-                                                    "Id",
-                                                    "State",
-                                                    "PreviousState",
-                                                    "UserName",
-                                                    "Owner",
-                                                    "OwnerId",
-                                                    "ClientSource",
-                                                    "ClientSourceId",
-                                                    "ClientSubSource",
-                                                    "SubmitTime",
-                                                    "CreateTime",
-                                                    "StartTime",
-                                                    "EndTime",
-                                                    "ChangeTime",
-                                                    "TaskLevelUpdateTime",
-                                                    "MinMaxUpdateTime",
-                                                    "WaitTime",
-                                                    "JobType",
-                                                    "RequestCancel",
-                                                    "IsBackfill",
-                                                    "NextTaskNiceID",
-                                                    "NextTaskNiceId",
-                                                    "HasGrown",
-                                                    "HasShrunk",
-                                                    "CanGrow",
-                                                    "CanShrink",
-                                                    "Preemptable",
-                                                    "ErrorCode",
-                                                    "ErrorParams",
-                                                    "ErrorMessage",
-                                                    "FailureReason",
-                                                    "PendingReason",
-                                                    "RequeueCount",
-                                                    "AutoRequeueCount",
-                                                    "ComputedMinCores",
-                                                    "ComputedMaxCores",
-                                                    "ComputedMinSockets",
-                                                    "ComputedMaxSockets",
-                                                    "ComputedMinNodes",
-                                                    "ComputedMaxNodes",
-                                                    "ComputedNodeList",
-                                                    "ParentJobId",
-                                                    "ChildJobId",
-                                                    "ProjectId",
-                                                    "JobTemplateId",
-                                                    "DefaultTaskGroupId",
-                                                    "ProcessIds",
-                                                    "NumberOfCalls",
-                                                    "NumberOfOutstandingCalls",
-                                                    "CallDuration",
-                                                    "CallsPerSecond",
-                                                    "EndpointReference",
-                                                    "Progress",
-                                                    "ProgressMessage",
-                                                    "AllocatedNodes",
-                                                    "MinCores",
-                                                    "MaxCores",
-                                                    "MinSockets",
-                                                    "MaxSockets",
-                                                    "MinNodes",
-                                                    "MaxNodes",
-                                                    "MinGpus",
-                                                    "MaxGpus",
-                                                    "NodeGroupOp",
-                                                    "TargetResourceCount",
-                                                    "PlannedCoreCount"};
-  return kRecords;
-}
+std::span<const char* const> job_records() { return kJobRecords; }
 
-const std::vector<std::string>& task_records() {
-  static const std::vector<std::string> kRecords = {"Version",
-                                                    "Id",
-                                                    "NiceId",
-                                                    "ParentJobId",
-                                                    "ParentJobState",
-                                                    "State",
-                                                    "PreviousState",
-                                                    "InstanceId",
-                                                    "InstanceValue",
-                                                    "UnitType",
-                                                    "GroupId",
-                                                    "RecordId",
-                                                    "ErrorCode",
-                                                    "ErrorParams",
-                                                    "ErrorMessage",
-                                                    "ExitCode",
-                                                    "Output",
-                                                    "RequestCancel",
-                                                    "Closed",
-                                                    "RequeueCount",
-                                                    "AutoRequeueCount",
-                                                    "FailureReason",
-                                                    "PendingReason",
-                                                    "SubmitTime",
-                                                    "CreateTime",
-                                                    "StartTime",
-                                                    "EndTime",
-                                                    "ChangeTime",
-                                                    "TaskOwner",
-                                                    "ProcessIds",
-                                                    "ParametricRunningCount",
-                                                    "ParametricCanceledCount",
-                                                    "ParametricFailedCount",
-                                                    "ParametricQueuedCount",
-                                                    "HasCustomProps",
-                                                    "IsRerunnable",
-                                                    "MinCores",
-                                                    "MaxCores",
-                                                    "MinSockets",
-                                                    "MaxSockets",
-                                                    "MinNodes",
-                                                    "MaxNodes",
-                                                    "MinGpus",
-                                                    "MaxGpus",
-                                                    "AllocatedCoreIds",
-                                                    "AllocatedNodes",
-                                                    "StartValue",
-                                                    "EndValue",
-                                                    "IncrementValue",
-                                                    "HasRuntime"};
-  return kRecords;
-}
+std::span<const char* const> task_records() { return kTaskRecords; }
 
 std::optional<int> priority_of(const std::string& words) {
   constexpr std::pair<const char*, int> kNames[] = {

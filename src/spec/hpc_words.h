@@ -2,8 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
-#include <vector>
 
 namespace phalanx::spec {
 
@@ -14,8 +14,8 @@ bool asks_for_nothing(const std::string& value);
 
 // What HPC Pack writes down for itself: states, times, owners, counters; and amounts of units that the job
 // does not count.
-const std::vector<std::string>& job_records();
-const std::vector<std::string>& task_records();
+std::span<const char* const> job_records();
+std::span<const char* const> task_records();
 
 // "Normal", "BelowNormal+100", "2500": from -1000 to 1000.
 std::optional<int> priority_of(const std::string& words);

@@ -10,10 +10,9 @@ import pytest
 import yaml
 from conftest import TOP, Phalanx, eventually
 
-from cluster.faults import READY, kill, place_on
+from cluster.faults import READY, kill, nothing_runs, place_on
 from cluster.hosts import Hosts
 from cluster.places import COMPUTES, Place
-from cluster.slurm import Slurm
 
 EXAMPLE = TOP / "examples" / "hpc-pack-ddp"
 
@@ -111,8 +110,7 @@ def test_a_dead_host_ends_the_job_and_no_task_lives(phalanx: Phalanx, hosts: Hos
     kill(hosts, "h2", "phalanx-super")
     eventually(lambda: shown(place)["state"] == "Failed", 60)
     assert "node 1" in shown(place)["verdict"]["text"]
-    for name in ("h1", "h2"):
-        eventually(lambda name=name: not [w for w in hosts.processes(name).values() if "sleep" in w])
+    nothing_runs(hosts, "h1", "h2")
 
 
 @pytest.mark.parametrize("form", ["yml", "xml"])

@@ -1,4 +1,4 @@
-"""SIGKILL to what looks after a job of tasks, while some run and some wait: the truth is told, and nothing stays."""
+"""SIGKILL to what looks after a job of tasks, while some run and some wait: nothing stays."""
 
 from __future__ import annotations
 
@@ -66,7 +66,8 @@ def test_one_that_looks_after_a_node(phalanx: Phalanx, mode: str, victim: str) -
 
 def test_a_task_that_is_killed_is_one_that_failed(phalanx: Phalanx) -> None:
     with two_running_one_waiting(phalanx, "plain") as (command, job):
-        victim, other = (eventually(lambda n=n: job.show()["tasks"][n]["pid"]) for n in (0, 1))
+        eventually(lambda: all(task["pid"] for task in job.show()["tasks"][:2]))
+        victim, other = (task["pid"] for task in job.show()["tasks"][:2])
         kill(victim)
         eventually((phalanx.folder / "ran").exists)  # the waiting one has its node
         states = [task["state"] for task in job.show()["tasks"]]

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 from conftest import Phalanx
 
 from system.helpers import CPUS, Job, pytorch, running, shell, two_cpus, write_job
@@ -143,3 +144,28 @@ def test_a_job_waits_for_a_gpu(phalanx: Phalanx, library: Path) -> None:
         assert (queued["slots"], queued["free"]) == (2, 1 if CPUS > 1 else 0)
         process.send_signal(signal.SIGINT)
         assert waiter.ended()["state"] == "Completed"
+
+
+def test_tasks_have_gpus_of_their_own(phalanx: Phalanx, library: Path) -> None:
+    meet = (
+        f"touch {phalanx.folder}/$PHALANX_TASK_NAME; until test -e {phalanx.folder}/%s; do sleep 0.01; done"
+    )
+    say = "echo $CUDA_VISIBLE_DEVICES"
+    tasks = {
+        "a": {"command": f"{meet % 'b'}; {say}", "gpus": 2},
+        "b": {"command": f"{meet % 'a'}; {say}"},
+        "c": {"command": say, "gpus": 3},
+    }
+    path = phalanx.folder / "job.yml"
+    path.write_text(yaml.safe_dump({"tasks": tasks, "resource_unit": "gpu", "oversubscribe": True}))
+    done = phalanx.run("run", path, env=gpus(library, 3))
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == ["[a] 0,1", "[b] 2", "[c] 0,1,2"]
+
+
+def test_tasks_that_want_gpus_where_there_are_none_are_refused(phalanx: Phalanx, library: Path) -> None:
+    path = phalanx.folder / "job.yml"
+    path.write_text(yaml.safe_dump({"tasks": {"a": {"command": "true"}}, "resource_unit": "gpu"}))
+    done = phalanx.run("run", path, env=gpus(library, 0))
+    assert done.returncode == 125
+    assert "task 'a' takes 1 GPU, and the nodes of the job have 0" in done.stderr

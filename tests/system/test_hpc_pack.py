@@ -12,7 +12,9 @@ JOB = """<?xml version="1.0" encoding="utf-8"?>
   <Dependencies />
   <Tasks>
     <Task Name="prepare" CommandLine="echo $CCP_JOBNAME: $WHO &gt; {folder}/data" WorkDirectory="{folder}">
-      <EnvironmentVariables><Variable><Name>WHO</Name><Value>ann &amp; bob</Value></Variable></EnvironmentVariables>
+      <EnvironmentVariables>
+        <Variable><Name>WHO</Name><Value>ann &amp; bob</Value></Variable>
+      </EnvironmentVariables>
     </Task>
     <Task Name="work" Type="ParametricSweep" StartValue="1" EndValue="3" CommandLine="cat data; echo *"
           WorkDirectory="{folder}" StdOutFilePath="out-*.txt" DependsOn="prepare" RuntimeSeconds="60" />

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 from pathlib import Path
 from typing import Any
@@ -39,7 +38,8 @@ def run_tasks(
 
 
 def test_each_task_runs_once_on_a_node_of_its_own(phalanx: Phalanx) -> None:
-    wait = f"touch {phalanx.folder}/here-$PHALANX_TASK; until test -e {phalanx.folder}/here-%d; do sleep 0.01; done; echo done"
+    here = f"{phalanx.folder}/here"
+    wait = f"touch {here}-$PHALANX_TASK; until test -e {here}-%d; do sleep 0.01; done; echo done"
     job, out, _ = run_tasks(phalanx, {"a": {"command": wait % 2}, "b": {"command": wait % 1}}, nodes=2)
     tasks = by_name(job)
     assert {tasks["a"]["node"], tasks["b"]["node"]} == {0, 1}  # both at once: each has waited for the other
@@ -115,7 +115,7 @@ def test_what_a_task_sees(phalanx: Phalanx) -> None:
             "environment_variables": {"B": "task", "RANK": 5},
         },
     }
-    job, out, _ = run_tasks(
+    _, out, _ = run_tasks(
         phalanx, tasks, environment_variables={"A": "job", "B": "job"}, display_name="My job"
     )
     env = read_environment(phalanx.folder / "env")
@@ -244,12 +244,10 @@ def test_a_time_limit_ends_the_tasks(phalanx: Phalanx) -> None:
 
 
 def test_what_a_task_leaves_in_the_background_ends_with_it(phalanx: Phalanx) -> None:
-    alive = f"{phalanx.folder}/alive"
+    pid = phalanx.folder / "pid"
     tasks = {
-        "a": {
-            "command": f"(while :; do touch {alive}; sleep 0.02; done) & until test -e {alive}; do sleep 0.01; done"
-        },
-        "b": {"command": f"rm {alive}; sleep 0.3; ! test -e {alive}", "depends_on": "a"},
+        "a": {"command": f"trap '' TERM HUP; sleep 600 & echo $! > {pid}"},
+        "b": {"command": f"while kill -0 $(cat {pid}) 2> /dev/null; do sleep 0.01; done", "depends_on": "a"},
     }
     run_tasks(phalanx, tasks)
 
@@ -316,8 +314,8 @@ def test_hundreds_of_tasks_leave_no_descriptor_open(phalanx: Phalanx) -> None:
     with running(phalanx, "run", tasks_file(phalanx.folder, tasks)) as (command, job):
         eventually((phalanx.folder / "now").exists, 60)
         node = job.show()["nodes"][0]
-        for pid in (node["guard_pid"], node["supervisor_pid"]):
-            eventually(lambda: len(os.listdir(f"/proc/{pid}/fd")) < 60)
+        held = [Path(f"/proc/{node[key]}/fd") for key in ("guard_pid", "supervisor_pid")]
+        eventually(lambda: all(len(list(folder.iterdir())) < 60 for folder in held))
         (phalanx.folder / "go").touch()
         output_of(command)
     assert command.returncode == 0

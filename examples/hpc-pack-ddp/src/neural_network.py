@@ -3,7 +3,7 @@
 from torch import Tensor, nn
 
 
-class ToyModel(nn.Module):
+class ToyModel(nn.Module):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         self.net1 = nn.Linear(10, 10)

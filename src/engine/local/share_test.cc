@@ -68,6 +68,22 @@ TEST(Slots, a_job_takes_a_cpu_for_each_process_as_far_as_there_are_and_a_gpu_for
   EXPECT_EQ(slots_for(spec, plan, eight).cpus, 8);
 }
 
+TEST(Slots, tasks_hold_as_many_as_can_run_at_once) {
+  const Machine eight = machine(8, 0);
+  plan::Plan plan;
+  plan.start = plan::Start::tasks;
+  plan.nodes.resize(2);
+  for (plan::NodePart& node : plan.nodes) node.cpu_count = 4;
+  plan.tasks.resize(5);
+  plan.tasks[0].units = 2;
+  plan.world = 5;
+  EXPECT_EQ(slots_for({}, plan, eight).cpus, 2);  // one task on each node
+  plan.unit = spec::Unit::core;
+  EXPECT_EQ(slots_for({}, plan, eight).cpus, 6);  // their cores, all at once
+  plan.tasks[1].units = 7;
+  EXPECT_EQ(slots_for({}, plan, eight).cpus, 8);
+}
+
 TEST(GiveNames, required_names_go_to_nodes_that_have_only_numbers) {
   auto nodes = *share_out(machine(4, 0), 3, false);
   give_names({"gpu01", "node-0"}, nodes);

@@ -120,6 +120,7 @@ Result<std::vector<Facts>> look_at(const Connection& ssh, const std::vector<spec
                                    const Program& program, const std::string& folder,
                                    const std::vector<std::string>& environment) {
   std::vector<process::Question> questions;
+  questions.reserve(hosts.size());
   for (const spec::Host& host : hosts)
     questions.push_back(ssh.question(host.name, "sh", probe(program, folder)));
   const auto answers = process::gather(questions, environment, kProbeLimit);

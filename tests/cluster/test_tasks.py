@@ -12,7 +12,7 @@ from conftest import TOP, Phalanx, eventually
 
 from cluster.faults import READY, kill, nothing_runs, place_on
 from cluster.hosts import Hosts
-from cluster.places import COMPUTES, Place
+from cluster.places import COMPUTES, Place, job_file
 
 EXAMPLE = TOP / "examples" / "hpc-pack-ddp"
 
@@ -76,6 +76,14 @@ def test_tasks_run_on_the_nodes_that_they_require(place: Place, tmp_path: Path) 
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [f"[a] a {third}", f"[b] b {third}"]
     assert [node["name"] for node in shown(place)["nodes"]] == [first, third]
+
+
+def test_any_job_runs_on_the_nodes_that_it_requires(place: Place, tmp_path: Path) -> None:
+    _, second, _, fourth = place.hosts
+    more = f"required_nodes: [{fourth}, {second}]\n"
+    done = place.submit(job_file(tmp_path, "echo $RANK $(hostname)", processes=1, more=more), "--name", "job")
+    assert done.returncode == 0, done.stderr
+    assert sorted(line.split("] ")[1] for line in done.stdout.splitlines()) == [f"0 {second}", f"1 {fourth}"]
 
 
 def test_a_node_that_is_not_there_is_named(phalanx: Phalanx, hosts: Hosts, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,17 @@ import pytest
 import yaml
 from conftest import Phalanx, eventually
 
-from system.helpers import CPUS, Job, output_of, read_environment, running, two_cpus
+from system.helpers import (
+    CPUS,
+    Job,
+    as_user,
+    output_of,
+    pytorch,
+    read_environment,
+    running,
+    two_cpus,
+    write_job,
+)
 
 
 def tasks_file(folder: Path, tasks: Any, nodes: int = 1, **keys: Any) -> Path:
@@ -85,6 +96,24 @@ def test_tasks_run_on_the_nodes_that_they_require(phalanx: Phalanx) -> None:
     assert by_name(job)["a"]["nodes"] == [1]
     assert by_name(job)["b"]["nodes"] == [1, 0]  # its command runs on the first that it names
     assert by_name(job)["b"]["node"] == 1
+
+
+def test_nodes_of_any_job_can_be_named(phalanx: Phalanx) -> None:
+    keys = pytorch(nodes=2, per_node=1) | {"required_nodes": ["b", "a"], "oversubscribe": True}
+    del keys["resources"]
+    done = phalanx.run("run", write_job(phalanx.folder, "echo $NODE_RANK", **keys), "--name", "job")
+    assert done.returncode == 0, done.stderr
+    assert [node["name"] for node in Job(phalanx, "job").show()["nodes"]] == ["b", "a"]
+
+
+def test_an_ordinary_user_has_tasks_too(phalanx: Phalanx) -> None:
+    user = as_user(phalanx) if os.geteuid() == 0 else phalanx
+    file = tasks_file(
+        user.folder, {"a": {"command": "id -u"}, "b": {"command": "true", "depends_on": "a"}}, nodes=2
+    )
+    done = user.run("run", file)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"[a] {user.folder.stat().st_uid}\n"
 
 
 @two_cpus

@@ -29,7 +29,7 @@ void check_names(const std::vector<const Task*>& groups, const Places& places, R
   for (const Task* task : groups)
     for (const std::string& name : task->depends_on) {
       if (there.count(name)) continue;
-      const std::string meant = nearest(name, known);
+      const std::string meant = name.size() > 2 ? nearest(name, known) : "";  // of short ones any is near
       const std::string few = known.size() <= 20 ? "the tasks are " + join(known) : "no task has that name";
       report.error(place_of_task(places, *task), "task '" + shown(task->group) + "' depends on '" +
                                                      shown(name) + "', which is no task of this job; " +

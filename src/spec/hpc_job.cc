@@ -116,7 +116,7 @@ class JobReader {
   std::map<std::string, std::vector<std::string>> in_group_;  // by GroupId
   std::map<std::string, std::vector<std::string>> parents_;   // groups before a group
   std::map<std::string, int> told_;                           // notices, and how often
-  std::set<std::pair<const Element*, std::string>> asked_;
+  std::set<std::pair<const Element*, std::string>> asked_, told_wrong_;
 };
 
 std::string JobReader::text(const Element& element, const char* name) {
@@ -131,6 +131,7 @@ Place JobReader::place(const Element& element, const char* name) const {
 }
 
 void JobReader::wrong(const Element& element, const char* name, const std::string& right) {
+  if (!told_wrong_.emplace(&element, name).second) return;  // an attribute may be asked for twice
   const Attribute* found = element.find(name);
   report_.error(place(element, name),
                 std::string(name) + " is '" + shown(found ? found->value : "") + "'; it must be " + right);

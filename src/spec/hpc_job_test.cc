@@ -103,7 +103,7 @@ TEST(HpcJob, wrong_values_are_told_with_their_place) {
       {"<Job/>", "the job has no task"},
       {"<Task/>", "the root is <Task>; a job of HPC Pack is a <Job>"},
       {"<Job><Tasks><Job/></Tasks></Job>", "<Job> in Tasks must be a <Task>"},
-      {"<Job>", "this is no XML: no element found"},
+      {"<Job>", "the XML is not well-formed: no element found"},
       {"<!DOCTYPE Job [<!ENTITY a \"b\">]><Job/>", "a job of HPC Pack has no DOCTYPE"},
   };
   for (const auto& [text, expected] : kWrong) {
@@ -112,6 +112,11 @@ TEST(HpcJob, wrong_values_are_told_with_their_place) {
     EXPECT_NE(all(outcome.problems).find(expected), std::string::npos) << text << "\n"
                                                                        << all(outcome.problems);
   }
+}
+
+TEST(HpcJob, a_wrong_value_is_told_once) {
+  EXPECT_EQ(all(parsed(task("MinNodes=\"x\"", "UnitType=\"Node\"")).problems),
+            "job.xml:2:44: MinNodes is 'x'; it must be a whole number, 0 or more\n");
 }
 
 TEST(HpcJob, priorities_are_ours_in_their_order) {

@@ -74,7 +74,8 @@ class XmlReader {
   Element read() {
     const XML_Status status = ::XML_Parse(parser_, text_.data(), static_cast<int>(text_.size()), 1);
     if (status != XML_STATUS_OK && !stopped_)
-      report_.error(here(), std::string("this is no XML: ") + ::XML_ErrorString(::XML_GetErrorCode(parser_)));
+      report_.error(here(), std::string("the XML is not well-formed: ") +
+                                ::XML_ErrorString(::XML_GetErrorCode(parser_)));
     return std::move(root_);
   }
 

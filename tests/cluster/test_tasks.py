@@ -13,6 +13,7 @@ from conftest import TOP, Phalanx, eventually
 from cluster.faults import READY, kill, nothing_runs, place_on
 from cluster.hosts import Hosts
 from cluster.places import COMPUTES, Place, job_file
+from cluster.slurm import Slurm
 
 EXAMPLE = TOP / "examples" / "hpc-pack-ddp"
 
@@ -91,6 +92,33 @@ def test_a_node_that_is_not_there_is_named(phalanx: Phalanx, hosts: Hosts, tmp_p
     done = place.submit(tasks_file(tmp_path, [{"command": "true"}], nodes=1, required_nodes=["h9"]))
     assert done.returncode == 125
     assert "the job requires node h9, and compute place has no host of that name" in done.stderr
+
+
+def test_tasks_on_slurm_have_gpus_of_their_own(phalanx: Phalanx, slurm: Slurm, tmp_path: Path) -> None:
+    """Three GPUs of two nodes, all at once: each task waits for the others."""
+    place = place_on(phalanx, "slurm", COMPUTES["slurm"], slurm.environment(), slurm.names)
+    meet = "touch $PHALANX_TASK; until test -e 1 -a -e 2 -a -e 3; do sleep 0.02; done"
+    tasks = [
+        {"name": str(n), "command": f"cd {tmp_path}; {meet}; echo $CUDA_VISIBLE_DEVICES"} for n in (1, 2, 3)
+    ]
+    done = place.submit(tasks_file(tmp_path, tasks, resource_unit="gpu"), "--name", "job")
+    assert done.returncode == 0, done.stderr
+    job = shown(place)
+    assert [task["node"] for task in job["tasks"]] == [0, 0, 1]
+    logs = [place.run("logs", "job", "--task", str(n)).stdout.strip() for n in (1, 2, 3)]
+    assert logs == ["0", "1", "0"]
+
+
+@pytest.mark.parametrize("unit", ["core", "gpu"])
+def test_more_than_the_nodes_have_is_said_when_they_are_known(
+    phalanx: Phalanx, slurm: Slurm, tmp_path: Path, unit: str
+) -> None:
+    place = place_on(phalanx, "slurm", COMPUTES["slurm"], slurm.environment(), slurm.names)
+    file = tasks_file(tmp_path, [{"command": "true", f"{unit}s": 100}], nodes=1, resource_unit=unit)
+    done = place.submit(file, "--name", "job")
+    assert done.returncode == 125
+    assert "task 'task-1' takes 100" in done.stderr
+    assert shown(place)["state"] == "Failed"
 
 
 def test_failures_logs_and_cancel(place: Place, tmp_path: Path) -> None:

@@ -145,6 +145,7 @@ int run_session(engine::Submission submission, const SessionOptions& options) {
   if (options.dry_run) return dry_run(submission, options);
   const bool foreground = submission.foreground;
   engine::Interrupts interrupts;
+  if (!options.quiet) submission.say = [](const std::string& line) { say(line); };
   auto handle = engine::submit(std::move(submission), interrupts);
   const int signal = interrupts.waiting();
   if (!handle && signal != 0) return fail("interrupted: nothing was started", 128 + signal);

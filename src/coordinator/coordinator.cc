@@ -48,6 +48,7 @@ int Coordinator::run() {
       if (job_.foreground) cancel("terminal gone", "the command line that started it", false);
     });
   heartbeat_ = loop_.after(job_.timing.heartbeat, [this] { heartbeat(); });
+  source_->when_news([this](const char* kind, json::object data) { on_news(kind, std::move(data)); });
   source_->obtain(
       loop_, [this](const Waiting& waiting) { on_waiting(waiting); },
       [this](Result<std::vector<NodeLink>> links) { on_nodes(std::move(links)); });
@@ -91,10 +92,17 @@ void Coordinator::on_waiting(const Waiting& waiting) {
             {{"slots", waiting.wanted}, {"free", waiting.free}, {"ahead", json::value_from(waiting.ahead)}}));
 }
 
+// The nodes are there, and get what the job needs.
+void Coordinator::on_news(const char* kind, json::object data) {
+  if (ended_) return;
+  if (!std::exchange(preparing_, true)) record(event("preparing"));
+  record(event(kind, std::move(data)));
+}
+
 void Coordinator::on_nodes(Result<std::vector<NodeLink>> links) {
   if (ended_) return;
   if (!links) return fail_before_start(links.error().reason);
-  record(event("preparing"));
+  if (!std::exchange(preparing_, true)) record(event("preparing"));
   nodes_.resize(links->size());
   for (size_t i = 0; i < links->size(); ++i) {
     plan::AllocatedNode& node = job_.allocation.nodes[i];

@@ -84,6 +84,7 @@ class Coordinator {
 
   // coordinator.cc: the way of the job
   void on_waiting(const Waiting& waiting);
+  void on_news(const char* kind, boost::json::object data);
   void on_nodes(Result<std::vector<NodeLink>> links);
   void start_when_ready();
   Status make_plan();
@@ -171,7 +172,8 @@ class Coordinator {
   std::map<std::pair<std::string, uint64_t>, std::vector<std::optional<std::string>>> fences_;
   std::optional<Cancel> cancel_;
   bool stopping_ = false, killing_ = false, finalizing_ = false, ended_ = false, verdict_due_ = false;
-  bool start_sent_ = false, node_failed_ = false;  // the first failure was the loss of a node
+  bool preparing_ = false, start_sent_ = false;
+  bool node_failed_ = false;  // the first failure was the loss of a node
   int workers_left_ = 0;  // ranks whose end is the job's; the others are ended when it is 0
   double submitted_at_ = 0;
   Loop::Timer heartbeat_, verdict_, timeout_, gone_deadline_;

@@ -1,6 +1,7 @@
 // node_source.h - where the nodes of one job come from: what an engine gives its coordinator.
 #pragma once
 
+#include <boost/json.hpp>
 #include <functional>
 #include <string>
 #include <vector>
@@ -33,6 +34,9 @@ class NodeSource {
   // there is news of why not yet. Both from the loop, never from inside obtain().
   virtual void obtain(Loop& loop, std::function<void(const Waiting&)> waiting,
                       std::function<void(Result<std::vector<NodeLink>>)> ready) = 0;
+  // Before obtain(): whom to tell what happens meanwhile, as an event of the job.
+  using OnNews = std::function<void(const char* kind, boost::json::object data)>;
+  virtual void when_news(OnNews) {}
   // The job has ended. `empty`: every node has said that nothing of the job lives any more (or there never
   // were nodes), so what was held for it can be given to others at once.
   virtual void release(bool empty) = 0;

@@ -43,12 +43,26 @@ Result<std::string> value_of(const spec::JobSpec& spec, const spec::Input& input
   return path;
 }
 
+// Only a whole path can mean the same there.
+bool is_of_hosts(const spec::JobSpec& spec, const spec::Input& input) {
+  return !input.literal && !spec::parse_job_output(input.path) && spec::is_local_path(input.path) &&
+         (input.path.starts_with("/") || input.path.starts_with("file:")) &&
+         !exists(spec::local_path(spec, input.path));
+}
+
 }  // namespace
 
-Result<Bindings> bind(const spec::JobSpec& spec, const job::Layout& layout) {
+Result<Bindings> bind(const spec::JobSpec& spec, const job::Layout& layout, Paths paths) {
   Bindings bindings;
   for (const auto& [name, input] : spec.inputs) {
+    if (paths == Paths::hosts && is_of_hosts(spec, input)) {
+      bindings.inputs[name] = spec::local_path(spec, input.path);
+      bindings.notes.push_back("input " + name + ": " + bindings.inputs[name] +
+                               " is not on this machine, so it is taken as a path on the hosts");
+      continue;
+    }
     auto value = value_of(spec, input);
+    if (value && !input.literal) bindings.here.push_back(name);
     if (!value) return std::move(value).error().context("input " + name);
     bindings.inputs[name] = std::move(*value);
   }

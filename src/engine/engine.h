@@ -26,6 +26,7 @@ struct Submission {
   bool all_nodes = false;              // `launch` without -N: all that an allocation of Slurm around us has
   std::string compute;                 // `--compute`; empty: what the job file names, or the default
   bool foreground = false;             // the job ends when the submitter does (control connection closed)
+  std::function<void(const std::string& line)> say;  // what takes a while, while it does
 };
 
 struct Handle {

@@ -11,6 +11,7 @@
 
 #include "base/files.h"
 #include "engine/slurm/slurm.h"
+#include "engine/ssh/sending.h"
 #include "engine/ssh/ssh.h"
 #include "node/uplink.h"
 #include "process/isolation.h"
@@ -66,5 +67,8 @@ int be_detached_node(int place) {
 int coordinate_in_slurm(const std::string& folder) { return slurm::coordinate(folder); }
 
 int coordinate_for_ssh() { return ssh::coordinate(); }
+
+int tell_what_is_lacking() { return ssh::tell_what_is_lacking(); }
+int take_chunks() { return ssh::take_chunks(); }
 
 }  // namespace phalanx::engine

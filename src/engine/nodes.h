@@ -14,4 +14,8 @@ int be_detached_node(int place);
 int coordinate_in_slurm(const std::string& folder);
 int coordinate_for_ssh();
 
+// The ends of engine/ssh/sending.h on a host.
+int tell_what_is_lacking();
+int take_chunks();
+
 }  // namespace phalanx::engine

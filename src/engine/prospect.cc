@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include "base/files.h"
-#include "engine/bindings.h"
 #include "job/layout.h"
 #include "job/name.h"
 #include "job/snapshot.h"
@@ -43,7 +42,7 @@ Result<std::string> choose_name(const spec::JobSpec& spec) {
 }
 
 Result<Prospect> look_ahead(const Submission& submission, const std::string& name,
-                            std::vector<plan::AllocatedNode> nodes) {
+                            std::vector<plan::AllocatedNode> nodes, Paths paths) {
   const spec::JobSpec& spec = submission.spec;
   const job::Layout layout = job::Layout::of(name);
   Prospect prospect;
@@ -51,13 +50,15 @@ Result<Prospect> look_ahead(const Submission& submission, const std::string& nam
   allocation.job = name;
   allocation.folder = layout.folder;
   allocation.attached_file = layout.folder + "/hostfile";
-  Bindings bindings = TRY(bind(spec, layout));
+  Bindings bindings = TRY(bind(spec, layout, paths));
+  prospect.inputs_here = std::move(bindings.here);
   allocation.inputs = std::move(bindings.inputs);
   allocation.outputs = std::move(bindings.outputs);
   allocation.nodes = std::move(nodes);
   prospect.plan = TRY(plan::make_plan(spec, allocation));
   TRY(check_rank(submission.watched_rank, prospect.plan.world, !spec.tasks.empty()));
   prospect.environment = TRY(environment_for(spec, submission.environment));
+  for (std::string& note : bindings.notes) prospect.plan.notes.push_back(std::move(note));
   for (std::string& note : prospect.environment.notes) prospect.plan.notes.push_back(std::move(note));
   return prospect;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/bindings.h"
 #include "engine/engine.h"
 #include "engine/environment.h"
 #include "engine/interrupts.h"
@@ -21,6 +22,7 @@ struct Prospect {
   plan::Allocation allocation;
   plan::Plan plan;
   JobEnvironment environment;
+  std::vector<std::string> inputs_here;  // names of the inputs that are files or folders of this machine
 };
 
 // The name that the job asks for, or a random one. Code::invalid where it cannot be, or there is a job of
@@ -29,7 +31,7 @@ Result<std::string> choose_name(const spec::JobSpec& spec);
 
 // `nodes`: what the engine gives, or hopes for. Code::invalid: the job cannot run so, with the cure.
 Result<Prospect> look_ahead(const Submission& submission, const std::string& name,
-                            std::vector<plan::AllocatedNode> nodes);
+                            std::vector<plan::AllocatedNode> nodes, Paths paths = Paths::here);
 
 // Everything in the job folder that is there before the coordinator. An interrupt that waits ends it.
 Status fill_folder(const Submission& submission, Prospect& prospect, NewFolder& folder,

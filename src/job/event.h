@@ -10,6 +10,9 @@
 //   queued            slots (wanted), free, ahead: ["name", "name of user (pid 7)"]    (again whenever it
 //                     changes)
 //   preparing
+//   sent              bytes (over the network), kept (bytes of content that were there already); to (a host; by the
+//                     submitter) or nodes (to so many of them)
+//   sending           nodes, bytes (of all files, for each), what: ["code", ...]
 //   starting          world
 //   node_ready        node, name, host, address, guard_pid, supervisor_pid, isolation, note
 //   ranks_started     node, first_rank, pids: [...]                   (0: it could not be started)

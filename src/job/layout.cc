@@ -29,6 +29,7 @@ std::string home() {
 }
 
 std::string jobs_folder() { return home() + "/jobs"; }
+std::string store_folder() { return home() + "/store"; }
 
 Layout Layout::of(const std::string& job_name) { return {jobs_folder() + "/" + job_name}; }
 

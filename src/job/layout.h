@@ -3,6 +3,7 @@
 //   $PHALANX_HOME (default ~/.phalanx)                                    0700
 //   +- environments.yml            names of environments -> this machine's Pythons
 //   +- computes.yml                names of computes -> where jobs can run
+//   +- store/                      what has come from other machines, by content (data/store.h)
 //   +- jobs/.new_*/                a job folder that is being filled; no job yet
 //   +- jobs/NAME/                  one job folder = the truth about one job, readable with cat      0700
 //      +- job.yml                  the file as it was submitted (absent for `phalanx launch`); job.xml where
@@ -34,6 +35,7 @@ namespace phalanx::job {
 
 std::string home();  // $PHALANX_HOME or ~/.phalanx
 std::string jobs_folder();
+std::string store_folder();
 
 struct Layout {
   std::string folder;  // absolute

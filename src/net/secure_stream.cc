@@ -195,19 +195,26 @@ void SecureStream::send(std::string_view bytes) {
 }
 
 void SecureStream::write_some() {
-  size_t sent = 0;
-  while (sent < unsent_.size()) {
+  while (sent_ < unsent_.size()) {
     ::ERR_clear_error();
     errno = 0;
-    const size_t most = std::min<size_t>(unsent_.size() - sent, 1u << 20);
-    const int n = ::SSL_write(session_->ssl, unsent_.data() + sent, static_cast<int>(most));
+    const size_t most = std::min<size_t>(unsent_.size() - sent_, 1u << 20);
+    const int n = ::SSL_write(session_->ssl, unsent_.data() + sent_, static_cast<int>(most));
     if (n <= 0) break;  // full: EPOLLOUT comes; broken: reading finds the end
-    sent += static_cast<size_t>(n);
+    sent_ += static_cast<size_t>(n);
   }
-  unsent_.erase(0, sent);
+  if (sent_ == unsent_.size() || sent_ > unsent_.size() / 2) {
+    unsent_.erase(0, sent_);
+    sent_ = 0;
+  }
   const bool wants = !unsent_.empty();
   if (wants != wants_write_) watch_.want(wants ? EPOLLIN | EPOLLOUT : EPOLLIN);
+  const bool drained = wants_write_ && !wants;
   wants_write_ = wants;
+  if (drained)
+    call([](const Calls& calls) {
+      if (calls.drained) calls.drained();
+    });
 }
 
 void SecureStream::close(const std::string& why) {

@@ -28,6 +28,8 @@ class SecureStream {
     std::function<void()> ready;  // the peer has proven the secret
     std::function<void(std::string_view bytes)> bytes;
     std::function<void(const std::string& why)> closed;  // once; "" is the peer's orderly end
+    std::function<void()> drained =
+        {};  // what had to wait is with the network now; for senders that can wait
   };
   // `socket` may still be connecting. `identity` is public, and the same at both ends: the name of the job.
   // Callbacks come from the loop and must not destroy the stream.
@@ -39,7 +41,7 @@ class SecureStream {
 
   void set_calls(Calls calls);        // who is called from the next callback on; also from within one
   void send(std::string_view bytes);  // before ready(): waits
-  size_t unsent() const { return unsent_.size(); }
+  size_t unsent() const { return unsent_.size() - sent_; }
   bool closed() const { return !socket_; }
   int socket() const { return socket_.get(); }
 
@@ -60,6 +62,7 @@ class SecureStream {
   std::shared_ptr<const Calls> calls_;  // shared: a callback may set others while it runs
   std::unique_ptr<Session> session_;
   std::string unsent_;
+  size_t sent_ = 0;  // of unsent_, which is not moved up for each piece
   bool connected_ = false, secured_ = false, wants_write_ = false;
   Loop::Watch watch_;
 };

@@ -1,6 +1,5 @@
 #include "node/uplink.h"
 
-#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -15,19 +14,19 @@
 #include "base/files.h"
 #include "base/loop.h"
 #include "base/version.h"
+#include "data/frames.h"
+#include "job/layout.h"
 #include "machine/machine.h"
 #include "net/address.h"
 #include "net/channels.h"
 #include "net/greeting.h"
 #include "net/pump.h"
 #include "net/secure_stream.h"
-#include "node/mirror.h"
+#include "node/delivery.h"
 #include "node/node.h"
-#include "process/capture.h"
+#include "node/private_folder.h"
 #include "process/isolation.h"
 #include "spec/job_json.h"
-
-extern char** environ;
 
 namespace phalanx::node {
 
@@ -40,35 +39,6 @@ constexpr std::chrono::milliseconds kTry{2000};     // one address
 constexpr std::chrono::milliseconds kPause{100};    // between two rounds of all addresses
 // A coordinator pings each second: a connection on which nothing comes is no connection.
 constexpr std::chrono::milliseconds kSilence{2500};
-
-std::string hex(std::string_view bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char byte : bytes) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
-}
-
-std::string from_hex(std::string_view text) {
-  const auto digit = [](char c) {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-  };
-  std::string bytes;
-  for (size_t i = 0; i + 1 < text.size(); i += 2) {
-    const int high = digit(text[i]), low = digit(text[i + 1]);
-    if (high < 0 || low < 0) return "";
-    bytes += static_cast<char>(high * 16 + low);
-  }
-  return bytes;
-}
-
-std::vector<std::string> own_environment() {
-  std::vector<std::string> lines;
-  for (char** line = environ; *line; ++line) lines.emplace_back(*line);
-  return lines;
-}
 
 spec::Isolation isolation_called(std::string_view name) {
   using spec::Isolation;
@@ -108,6 +78,7 @@ class Uplink {
                    [this](int channel) { on_ended(channel); },
                    [this](const std::string& note) { on_note(note); }}) {}
   int run();
+  std::string store() const { return delivery_ ? delivery_->store_folder() : ""; }
 
  private:
   void dial();
@@ -119,10 +90,10 @@ class Uplink {
   Status start(const json::object& words);
   Status find_folder(const json::object& words);
   Status start_guard();
-  void on_archive(std::string_view bytes);
-  void unpack_code();
-  void mirror();
-  void send_what_is_left();
+  Result<uint16_t> open_delivery(std::vector<data::Parcel> parcels);
+  void on_words(const json::object& words);
+  Status on_frame(data::FrameKind kind, std::string_view bytes);
+  void tell(const json::object& words);
   void pump(int channel, UniqueFd socket);
   void on_bytes(int channel, std::string_view bytes);
   void on_ended(int channel);
@@ -147,10 +118,11 @@ class Uplink {
   std::string folder_;  // of the job, on the coordinator's machine; here it has the same path
   std::vector<int> keep_;
   bool private_ = false;  // that folder is not this one
-  bool code_due_ = false, left_sent_ = false;
-  UniqueFd archive_;
-  std::optional<MirrorSource> mirror_;
-  Loop::Timer mirroring_;
+  bool waits_ = false;    // for what the job needs, here or on other nodes
+  uint16_t port_ = 0;     // of the delivery
+  std::optional<PrivateFolder> own_;
+  std::optional<Delivery> delivery_;
+  data::Frames frames_;
   bool ended_here_[2] = {false, false};
   std::vector<machine::HeldPort> ports_;
   size_t address_ = 0;
@@ -249,7 +221,8 @@ void Uplink::on_stream_bytes(std::string_view bytes) {
     if (done_ || rest.empty()) return;
     return on_stream_bytes(rest);
   }
-  if (const Status fed = channels_.feed(bytes); !fed) give_up(fed.error().reason);
+  if (const Status fed = channels_.feed(bytes); !fed) return give_up(fed.error().reason);
+  if (own_) own_->more();
 }
 
 void Uplink::on_stream_closed(const std::string& why) {
@@ -282,8 +255,7 @@ void Uplink::on_welcome(const json::object& words) {
     }
     json::array ports;
     for (const machine::HeldPort& port : ports_) ports.push_back(port.number);
-    stream_->send(
-        net::greeting({{"ports", std::move(ports)}, {"private", private_}, {"wants_code", code_due_}}));
+    stream_->send(net::greeting({{"ports", std::move(ports)}, {"private", private_}, {"data_port", port_}}));
     if (let_in_) std::exchange(let_in_, nullptr)("");
   }
   channels_.attach();
@@ -315,7 +287,7 @@ Status Uplink::start(const json::object& words) {
   config_ = std::move(config);
   started_ = true;
   TRY(find_folder(words));
-  return code_due_ ? Status(Done{}) : start_guard();
+  return waits_ ? Status(Done{}) : start_guard();
 }
 
 std::vector<std::string> texts_of(const json::object& words, const char* key) {
@@ -327,25 +299,34 @@ std::vector<std::string> texts_of(const json::object& words, const char* key) {
   return texts;
 }
 
-// Whether this machine sees the job's folder. If not it gets one of its own, under the same path.
+// Whether this machine sees the job's folder. If not it gets one of its own, under the same path, and what
+// the job needs there.
 Status Uplink::find_folder(const json::object& words) {
   const auto *folder = words.if_contains("folder"), *token = words.if_contains("token"),
-             *code = words.if_contains("has_code");
-  if (!folder || !folder->is_string() || !token || !token->is_string() || !code || !code->is_bool())
+             *parcels = words.if_contains("parcels");
+  if (!folder || !folder->is_string() || !token || !token->is_string() || !parcels)
     return Error{Code::invalid, "a welcome without orders"};
   folder_ = std::string(folder->get_string());
   const auto seen = read_file(folder_ + "/.shared", 4096);
   private_ = !seen || *seen != token->get_string();
+  std::vector<data::Parcel> wanted = TRY(data::read_parcels(*parcels));
+  waits_ = !wanted.empty();
   if (!private_) return Done{};
-  for (const char* name : {"/user_logs", "/system_logs"}) TRY(make_folders(folder_ + name));
-  for (const std::string& path : texts_of(words, "folders")) TRY(make_folders(path, 0755));
-  mirror_.emplace(folder_ + "/user_logs");
-  mirror();
-  if (!code->get_bool()) return Done{};
-  TRY(make_folders(folder_ + "/code"));
-  archive_ = TRY(open_file(folder_ + "/code.tar.gz", O_WRONLY | O_CREAT | O_TRUNC));
-  code_due_ = true;
+  own_.emplace(loop_, channels_, folder_, config_.node);
+  TRY(own_->make(texts_of(words, "folders")));
+  if (waits_) port_ = TRY(open_delivery(std::move(wanted)));
   return Done{};
+}
+
+Result<uint16_t> Uplink::open_delivery(std::vector<data::Parcel> parcels) {
+  delivery_.emplace(loop_, meeting_.job, meeting_.secret, std::move(parcels),
+                    Delivery::Calls{[this](const Delivered& delivered) {
+                                      tell({{"received", delivered.received}, {"kept", delivered.kept}});
+                                    },
+                                    [this](const std::string& why) {
+                                      tell({{"failed", why}});
+                                    }});
+  return delivery_->open(job::store_folder());
 }
 
 Status Uplink::start_guard() {
@@ -355,57 +336,38 @@ Status Uplink::start_guard() {
   return Done{};
 }
 
-void Uplink::on_archive(std::string_view bytes) {
-  if (!archive_) return;
-  if (const Status kept = write_all(archive_.get(), bytes); !kept)
-    give_up("the code cannot be kept here: " + kept.error().reason);
-}
-
-// Nothing of the job runs here yet, so it may take its time.
-void Uplink::unpack_code() {
-  constexpr std::chrono::seconds kLimit{600};
-  code_due_ = false;
-  archive_.reset();
-  const std::string archive = folder_ + "/code.tar.gz";
-  const auto unpacked =
-      process::capture({"tar", "-xzf", archive, "-C", folder_ + "/code"}, own_environment(), kLimit);
-  ::unlink(archive.c_str());
-  if (!unpacked || unpacked->code != 0)
-    return give_up("the code cannot be unpacked here: " +
-                   (unpacked ? unpacked->output : unpacked.error().reason));
-  if (const Status begun = start_guard(); !begun) give_up(begun.error().reason);
-}
-
-// Logs, while there is room on the way.
-void Uplink::mirror() {
-  constexpr size_t kWindow = 1u << 20;
-  constexpr std::chrono::milliseconds kTick{100};
-  while (channels_.pending(kLogChannel) < kWindow) {
-    const std::string records = mirror_->next(kWindow);
-    if (records.empty()) break;
-    channels_.write(kLogChannel, records);
+// Where what the job needs is to be had; and then: all nodes have it.
+void Uplink::on_words(const json::object& words) {
+  if (words.if_contains("go") && std::exchange(waits_, false)) {
+    if (delivery_) delivery_->stop_giving();
+    if (const Status begun = start_guard(); !begun) give_up(begun.error().reason);
+    return;
   }
-  if (!left_sent_) mirroring_ = loop_.after(kTick, [this] { mirror(); });
+  const auto* list = words.if_contains("senders");
+  if (!delivery_ || !list || !list->is_array()) return;
+  std::vector<data::Sender> senders;
+  for (const json::value& one : list->get_array()) {
+    if (!one.is_object()) continue;
+    boost::system::error_code error;
+    const auto *host = one.get_object().if_contains("host"), *port = one.get_object().if_contains("port");
+    if (!host || !host->is_string() || !port) continue;
+    senders.push_back({std::string(host->get_string()), texts_of(one.get_object(), "addresses"),
+                       port->to_number<uint16_t>(error)});
+  }
+  delivery_->begin(std::move(senders));
 }
 
-// Nothing runs here any more: the rest of the logs, and outputs.
-void Uplink::send_what_is_left() {
-  constexpr std::chrono::seconds kLimit{3600};
-  left_sent_ = true;
-  mirroring_.cancel();
-  for (std::string records; !(records = mirror_->next(1u << 20)).empty();)
-    channels_.write(kLogChannel, records);
-  channels_.end(kLogChannel);
-  const std::string archive = folder_ + "/left.tar.gz", own = "nodes/" + std::to_string(config_.node) + "/wd";
-  const auto packed = process::capture(
-      {"sh", "-c", "cd \"$0\" && tar -czf \"$1\" $(ls -d outputs \"$2\"/outputs \"$2\"/logs 2>/dev/null)",
-       folder_, archive, own},
-      own_environment(), kLimit);
-  if (packed && packed->code == 0)
-    if (const auto bytes = read_file(archive, UINT64_MAX)) channels_.write(kArchiveChannel, *bytes);
-  ::unlink(archive.c_str());
-  channels_.end(kArchiveChannel);
-  channels_.end(kGuardChannel);
+void Uplink::tell(const json::object& words) {
+  channels_.write(kDataChannel, data::frame(data::FrameKind::words, json::serialize(words)));
+}
+
+Status Uplink::on_frame(data::FrameKind kind, std::string_view bytes) {
+  boost::system::error_code error;
+  const json::value words = json::parse(json::string_view(bytes.data(), bytes.size()), error);
+  if (kind != data::FrameKind::words || error || !words.is_object())
+    return Error{Code::invalid, "the coordinator talks nonsense"};
+  on_words(words.get_object());
+  return Done{};
 }
 
 void Uplink::pump(int channel, UniqueFd socket) {
@@ -413,15 +375,19 @@ void Uplink::pump(int channel, UniqueFd socket) {
       loop_, std::move(socket), [this, channel](std::string_view bytes) { channels_.write(channel, bytes); },
       [this, channel] {
         ended_here_[channel] = true;
-        if (!private_ || channel != kGuardChannel) channels_.end(channel);  // else behind what is left
-        if (private_ && ended_here_[0] && ended_here_[1] && !left_sent_) send_what_is_left();
+        if (!own_ || channel != kGuardChannel) channels_.end(channel);  // else behind what is left
+        if (own_ && ended_here_[0] && ended_here_[1]) own_->send_what_is_left();
         finish_when_settled();
       });
   if (!early_[channel].empty()) pumps_[channel]->write(std::exchange(early_[channel], ""));
 }
 
 void Uplink::on_bytes(int channel, std::string_view bytes) {
-  if (channel == kArchiveChannel) return on_archive(bytes);
+  if (channel == kDataChannel) {
+    const Status fed = frames_.feed(
+        bytes, [this](data::FrameKind kind, std::string_view body) { return on_frame(kind, body); });
+    return fed ? void() : give_up(fed.error().reason);
+  }
   if (channel >= 2) return;
   if (pumps_[channel])
     pumps_[channel]->write(bytes);
@@ -430,7 +396,6 @@ void Uplink::on_bytes(int channel, std::string_view bytes) {
 }
 
 void Uplink::on_ended(int channel) {
-  if (channel == kArchiveChannel && code_due_) return unpack_code();
   if (channel < 2 && pumps_[channel]) pumps_[channel]->end();
 }
 
@@ -438,7 +403,7 @@ void Uplink::on_ended(int channel) {
 void Uplink::on_note(const std::string& note) {
   if (note != kOver) return;
   over_ = true;
-  if (!has_ended()) return;
+  if (!has_ended() && !waits_) return;
   done_ = true;
   loop_.stop();
 }
@@ -449,7 +414,7 @@ void Uplink::finish_when_settled() {
   if (done_ || !has_ended()) return;
   if (over_) return on_note(kOver);
   if (channels_.settled(kSupervisorChannel) && channels_.settled(kGuardChannel) &&
-      channels_.settled(kLogChannel) && channels_.settled(kArchiveChannel)) {
+      channels_.settled(kLogChannel) && channels_.settled(kDataChannel)) {
     done_ = true;
     return loop_.stop();
   }
@@ -459,39 +424,16 @@ void Uplink::finish_when_settled() {
 
 }  // namespace
 
-std::string to_json(const Meeting& meeting) {
-  return json::serialize(json::object{{"job", meeting.job},
-                                      {"addresses", json::value_from(meeting.addresses)},
-                                      {"port", meeting.port},
-                                      {"secret", hex(meeting.secret)}});
-}
-
-Result<Meeting> read_meeting(const std::string& text) {
-  boost::system::error_code error;
-  const json::value value = json::parse(text, error);
-  const Error wrong{Code::invalid, "no meeting with a coordinator"};
-  if (error || !value.is_object()) return wrong;
-  const json::object& object = value.get_object();
-  const auto *job = object.if_contains("job"), *addresses = object.if_contains("addresses"),
-             *port = object.if_contains("port"), *secret = object.if_contains("secret");
-  if (!job || !job->is_string() || !addresses || !addresses->is_array() || !port || !secret ||
-      !secret->is_string())
-    return wrong;
-  Meeting meeting;
-  meeting.job = std::string(job->get_string());
-  for (const json::value& address : addresses->get_array()) {
-    if (!address.is_string()) return wrong;
-    meeting.addresses.emplace_back(address.get_string());
-  }
-  meeting.port = port->to_number<uint16_t>(error);
-  meeting.secret = from_hex(std::string_view(secret->get_string()));
-  if (error || meeting.addresses.empty() || meeting.secret.size() != 32) return wrong;
-  return meeting;
-}
-
 int run_uplink(const Meeting& meeting, int index, const std::function<void(const std::string&)>& let_in) {
-  Uplink uplink(meeting, index, let_in);
-  return uplink.run();
+  std::string store;
+  int code = 0;
+  {
+    Uplink uplink(meeting, index, let_in);
+    code = uplink.run();
+    store = uplink.store();
+  }
+  if (!store.empty()) data::clean_up(store);
+  return code;
 }
 
 }  // namespace phalanx::node

@@ -26,9 +26,10 @@ std::string to_json(const Meeting& meeting);
 Result<Meeting> read_meeting(const std::string& json);
 
 // Channels of net::Channels between the two.
-// The last two are of nodes that do not see the job's folder: their logs, and archives (tar.gz): the code
-// there, what is left back.
-inline constexpr int kSupervisorChannel = 0, kGuardChannel = 1, kLogChannel = 2, kArchiveChannel = 3;
+// The last two are of nodes that do not see the job's folder: their logs, and frames of data/frames.h. There
+// {"senders": [{"host", "addresses", "port"}]} says who has what the job needs, {"go": true} that every node
+// has it; back come {"received", "kept"} (bytes) or {"failed"}, and at the end what the node has left.
+inline constexpr int kSupervisorChannel = 0, kGuardChannel = 1, kLogChannel = 2, kDataChannel = 3;
 
 // A note to the coordinator: something told this node's processes to end.
 inline constexpr char kTerminated[] = "{\"terminated\":true}";

@@ -125,7 +125,9 @@ void Running::kill() {
 std::vector<Result<Answer>> gather(const std::vector<Question>& questions,
                                    const std::vector<std::string>& environment,
                                    std::chrono::milliseconds limit,
-                                   const std::function<void(size_t)>& answered) {
+                                   const std::function<void(size_t)>& answered,
+                                   const std::function<bool()>& stop) {
+  constexpr long kLook = 200, kRest = 1000;  // ms
   const auto deadline = Clock::now() + limit;
   std::vector<Running> running(questions.size());
   std::vector<std::optional<Result<Answer>>> answers(questions.size());
@@ -141,8 +143,8 @@ std::vector<Result<Answer>> gather(const std::vector<Question>& questions,
     for (size_t i = 0; i < running.size(); ++i)
       if (!answers[i]) running[i].want(polled);
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    if (polled.empty() || left <= 0) break;
-    (void)::poll(polled.data(), polled.size(), static_cast<int>(std::min<long>(left, 1000)));
+    if (polled.empty() || left <= 0 || (stop && stop())) break;
+    (void)::poll(polled.data(), polled.size(), static_cast<int>(std::min<long>(left, stop ? kLook : kRest)));
     for (size_t i = 0; i < running.size(); ++i) {
       if (answers[i]) continue;
       running[i].serve();

@@ -23,10 +23,12 @@ struct Answer {
 
 // The answers, by question. `answered`, if given, is called with the index of each that has come. A program
 // is done when it has ended, even where something that it has left behind keeps its output open. After
-// `limit` those that have not ended are killed: Code::timeout. SIGPIPE must be ignored or blocked.
+// `limit`, or when `stop` (asked a few times a second) says so, those that have not ended are killed:
+// Code::timeout. SIGPIPE must be ignored or blocked.
 std::vector<Result<Answer>> gather(const std::vector<Question>& questions,
                                    const std::vector<std::string>& environment,
                                    std::chrono::milliseconds limit,
-                                   const std::function<void(size_t)>& answered = {});
+                                   const std::function<void(size_t)>& answered = {},
+                                   const std::function<bool()>& stop = {});
 
 }  // namespace phalanx::process

@@ -12,7 +12,8 @@ RemotePlan remote_plan(const Order& order) {
   plan.isolation = order.spec.isolation;
   plan.interface = order.interface;
   plan.folder = order.allocation.folder;
-  plan.has_code = order.has_code;
+  plan.parcels = order.parcels;
+  plan.store = job::store_folder();
   for (const auto& [name, path] : order.allocation.outputs) plan.folders.push_back(path);
   const job::Layout layout{order.allocation.folder};
   // Made again when the nodes are there: here only for how many ports it needs.

@@ -42,7 +42,9 @@ json::object to_json(const Order& order) {
           {"nodes", std::move(nodes)},
           {"environment", json::value_from(order.environment)},
           {"job_text", order.job_text},
-          {"incoming", order.incoming},
+          {"parcels", data::to_json(order.parcels)},
+          {"sent", order.sent},
+          {"kept", order.kept},
           {"directory", order.directory},
           {"interface", order.interface},
           {"world", order.world},
@@ -69,7 +71,9 @@ Result<Order> read_order(const std::string& text) {
       allocation.nodes.push_back(read_node(node.as_object()));
     order.environment = json::value_to<std::vector<std::string>>(object.at("environment"));
     order.job_text = json::value_to<std::string>(object.at("job_text"));
-    order.incoming = json::value_to<std::string>(object.at("incoming"));
+    order.parcels = TRY(data::read_parcels(object.at("parcels")));
+    order.sent = object.at("sent").to_number<uint64_t>();
+    order.kept = object.at("kept").to_number<uint64_t>();
     order.directory = json::value_to<std::string>(object.at("directory"));
     order.interface = json::value_to<std::string>(object.at("interface"));
     order.world = object.at("world").to_number<int>();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "data/parcel.h"
 #include "plan/plan.h"
 #include "spec/job_spec.h"
 
@@ -18,8 +19,9 @@ struct Order {
   plan::Allocation allocation;  // nodes: as hoped for. Hosts may be "" where only the scheduler knows
   std::vector<std::string> environment;  // of the submitter, scrubbed
   std::string job_text;                  // the file as written; "" for `phalanx launch`
-  std::string incoming;   // ssh: a folder with the code, on the coordinator's machine; "": none
-  std::string directory;  // where all ranks run; "": a copy of the code on each node
+  std::vector<data::Parcel> parcels;     // ssh: what the job needs; the coordinator's machine has it
+  uint64_t sent = 0, kept = 0;           // bytes: sent there, and of content that was there already
+  std::string directory;                 // where all ranks run; "": a copy of the code on each node
   std::string interface;
   int world = 0;
   double submitted = 0;  // seconds since the epoch

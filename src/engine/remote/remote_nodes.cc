@@ -200,7 +200,7 @@ void RemoteNodes::welcome(Caller& caller, size_t place, bool again) {
                                      {"folder", plan_.folder},
                                      {"folders", json::value_from(plan_.folders)},
                                      {"token", token_},
-                                     {"has_code", plan_.has_code}}));
+                                     {"parcels", data::to_json(parcels_of(place))}}));
   if (again && node.ready) take_over(caller, place, std::move(caller.greeting).rest());
 }
 
@@ -227,13 +227,14 @@ void RemoteNodes::on_ports(Caller& caller, const json::object& words) {
       [this, place](int channel, std::string_view bytes) { on_channel_bytes(place, channel, bytes); },
       [this, place](int channel) { on_channel_end(place, channel); },
       [](const std::string& note) { on_note(note); }});
-  if (is_set("wants_code")) {
-    if (const Status packed = pack_code(); !packed) return failed(caller.node, packed.error().reason);
-    send_code(place, 0);
-  }
+  if (const auto ports = numbers_of<uint16_t>(
+          {{"ports", json::array{words.if_contains("data_port") ? words.at("data_port") : json::value(0)}}},
+          "ports");
+      !ports.empty())
+    node.data_port = ports[0];
   if (const Status made = make_pumps(place); !made) return failed(caller.node, made.error().reason);
   take_over(caller, place, std::move(caller.greeting).rest());
-  deliver();
+  all_met();
 }
 
 // The socket pairs that the coordinator gets, once all nodes are there. What this node says meanwhile waits
@@ -275,10 +276,15 @@ void RemoteNodes::take_over(Caller& caller, size_t place, std::string rest) {
   if (!rest.empty() && !node.channels->feed(rest)) detach(place);
 }
 
-void RemoteNodes::deliver() {
+void RemoteNodes::all_met() {
   if (!ready_ || std::any_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return !node.ready; }))
     return;
   patience_.cancel();
+  if (plan_.parcels.empty()) return deliver();
+  send_parcels();
+}
+
+void RemoteNodes::deliver() {
   std::vector<coordinator::NodeLink> links;
   for (size_t i = 0; i < nodes_.size(); ++i) {
     Node& node = nodes_[i];
@@ -307,6 +313,7 @@ void RemoteNodes::watch_started(int fd, std::function<void()> ready) {
 
 void RemoteNodes::release(bool) {
   patience_.cancel();
+  watching_.cancel();
   for (const Node& node : nodes_)
     if (node.channels) node.channels->note(node::kOver);
   ::unlink((plan_.folder + "/.shared").c_str());

@@ -9,6 +9,10 @@
 #include <vector>
 
 #include "coordinator/node_source.h"
+#include "data/exchange.h"
+#include "data/parcel.h"
+#include "data/store.h"
+#include "data/writer.h"
 #include "machine/machine.h"
 #include "net/address.h"
 #include "net/channels.h"
@@ -28,7 +32,9 @@ struct RemotePlan {
   std::vector<std::string> system_logs;
   std::string folder;                // of the job; nodes that do not see it have one of their own
   std::vector<std::string> folders;  // that ranks expect: of outputs
-  bool has_code = false;
+  std::vector<data::Parcel>
+      parcels;        // that nodes need which do not see it; the store of this machine has them
+  std::string store;  // its folder
   spec::Isolation isolation = spec::Isolation::automatic;
   std::string interface;                      // whose address is told; "": any
   std::chrono::milliseconds patience{60000};  // from obtain() to the last node
@@ -51,6 +57,7 @@ class RemoteNodes : public coordinator::NodeSource {
   // All nodes are there, and nobody needs the meeting's words any more.
   void when_met(std::function<void()> call) { met_ = std::move(call); }
   bool still_brings(size_t node) const override;
+  void when_news(OnNews news) override { news_ = std::move(news); }
 
   // Nobody need wait for this node: it could not be started, and why.
   void failed(int node, const std::string& why);
@@ -77,9 +84,11 @@ class RemoteNodes : public coordinator::NodeSource {
     bool ready = false, is_private = false, attached = false;
     bool ended[net::Channels::kCount] = {};
     node::MirrorReader logs;
-    UniqueFd archive;  // of what it has left
+    data::Frames frames;
+    std::optional<data::Writer> left;  // what it has left
+    uint16_t data_port = 0;
+    bool has_all = false;  // that the job needs there
     Loop::Clock::time_point detached;
-    Loop::Timer sending;
   };
   void accept();
   void on_words(Caller& caller, const boost::json::object& words);
@@ -90,11 +99,18 @@ class RemoteNodes : public coordinator::NodeSource {
   void on_channel_bytes(size_t node, int channel, std::string_view bytes);
   void on_channel_end(size_t node, int channel);
   void on_log(size_t node, std::string_view records);
-  void unpack(size_t node);
   void detach(size_t node);
-  Status pack_code();
-  void send_code(size_t node, uint64_t offset);
-  std::string left_of(size_t node) const;
+  Status on_data(size_t node, data::FrameKind kind, std::string_view bytes);
+  void on_words(size_t node, const boost::json::object& words);
+  Status on_left(size_t node, std::string_view bytes);
+  Status on_left_chunk(size_t node, std::string_view bytes);
+  std::vector<data::Parcel> parcels_of(size_t node) const;
+  void all_met();
+  void send_parcels();
+  void watch_parcels();
+  std::vector<data::Sender> senders_for(const std::vector<size_t>& takers, size_t number) const;
+  void tell(size_t node, const boost::json::object& words);
+  void all_have_it();
   void take_over(Caller& caller, size_t node, std::string rest);
   void refuse(Caller& caller, const std::string& why);
   int node_called(const std::string& host, int wanted) const;
@@ -108,7 +124,12 @@ class RemoteNodes : public coordinator::NodeSource {
   std::function<void()> met_;
   node::Meeting meeting_;
   std::string token_;  // in a file of the job's folder: whoever reads it there sees that folder
-  UniqueFd code_;      // packed, for nodes that do not
+  OnNews news_;
+  std::optional<data::Store> store_;
+  std::unique_ptr<data::Giver> giver_;
+  uint16_t giving_at_ = 0;
+  Loop::Timer watching_;
+  uint64_t received_ = 0, kept_ = 0;  // by all nodes
   Loop* loop_ = nullptr;
   std::function<void(Result<std::vector<coordinator::NodeLink>>)> ready_;
   net::Listener listener_;

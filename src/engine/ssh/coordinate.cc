@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "base/files.h"
+#include "data/store.h"
 #include "engine/new_folder.h"
 #include "engine/prospect.h"
 #include "engine/remote/conduct.h"
@@ -20,6 +21,28 @@ namespace phalanx::engine::ssh {
 
 namespace {
 
+// What the job needs, from this machine's store, which has been told to have it.
+Status give_parcels(const remote::Order& order, const NewFolder& folder) {
+  if (order.parcels.empty()) return Done{};
+  data::Store store = TRY(data::Store::open(job::store_folder()));
+  for (const data::Parcel& parcel : order.parcels) {
+    const data::Tree tree = TRY(store.tree(parcel.tree));
+    TRY(parcel.in_place ? data::give_in_place(store, tree, parcel.folder)
+                        : data::give(store, tree, folder.place_of(parcel.folder), false));
+  }
+  return Done{};
+}
+
+// As long as the job lives.
+std::vector<UniqueFd> hold_inputs(const remote::Order& order) {
+  std::vector<UniqueFd> held;
+  const auto store = data::Store::open(job::store_folder());
+  for (const data::Parcel& parcel : order.parcels)
+    if (parcel.in_place && store)
+      if (auto one = store->hold_input(parcel.tree)) held.push_back(*std::move(one));
+  return held;
+}
+
 // The job's folder, whole, as the local engine makes it.
 Result<NewFolder> make_folder(const remote::Order& order) {
   const job::Layout layout{order.allocation.folder};
@@ -29,14 +52,19 @@ Result<NewFolder> make_folder(const remote::Order& order) {
   TRY(make_folders(folder.layout().system_logs()));
   if (!order.job_text.empty()) TRY(write_file(folder.layout().job_file(order.job_text), order.job_text));
   for (const auto& [name, path] : order.allocation.outputs) TRY(make_folders(folder.place_of(path), 0755));
-  if (!order.incoming.empty() && ::rename(order.incoming.c_str(), folder.layout().code().c_str()) != 0)
-    return errno_error(order.incoming);
+  TRY(give_parcels(order, folder));
   job::Event first;
   first.time = order.submitted;
   first.kind = "submitted";
   first.data = job::submitted(order.allocation.job, machine::host_name(), order.allocation.nodes.size(),
                               order.world, order.spec.tasks.size(), order.foreground);
   TRY(folder.events().append(std::move(first)));
+  if (!order.parcels.empty()) {
+    job::Event sent;
+    sent.kind = "sent";
+    sent.data = {{"to", machine::host_name()}, {"bytes", order.sent}, {"kept", order.kept}};
+    TRY(folder.events().append(std::move(sent)));
+  }
   TRY(folder.settle());
   return folder;
 }
@@ -52,8 +80,12 @@ Status coordinate_or_why() {
     ::setsid();
     const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
     for (const int fd : {0, 1, 2}) ::dup2(null.get(), fd);
-    return remote::conduct(std::move(order), std::move(folder.events()), std::move(nodes),
-                           {"the system", UniqueFd()});
+    const std::vector<UniqueFd> held = order.parcels.empty() ? std::vector<UniqueFd>() : hold_inputs(order);
+    const bool uses_store = !order.parcels.empty();
+    const int code = remote::conduct(std::move(order), std::move(folder.events()), std::move(nodes),
+                                     {"the system", UniqueFd()});
+    if (uses_store) data::clean_up(job::store_folder());
+    return code;
   });
   if (!pid) {
     (void)remove_tree(folder.layout().folder);
@@ -68,7 +100,7 @@ Status coordinate_or_why() {
 int coordinate() {
   const Status done = coordinate_or_why();
   if (!done) std::fprintf(stderr, "phalanx: %s\n", done.error().reason.c_str());
-  return done ? 0 : 1;
+  return done ? 0 : done.error().code == Code::not_found ? kLacksData : 1;
 }
 
 }  // namespace phalanx::engine::ssh

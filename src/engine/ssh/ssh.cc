@@ -10,17 +10,20 @@
 #include <chrono>
 
 #include "base/files.h"
+#include "data/parcel.h"
+#include "data/source.h"
 #include "engine/prospect.h"
 #include "engine/remote/order.h"
 #include "engine/remote/own_program.h"
 #include "engine/ssh/connection.h"
 #include "engine/ssh/elsewhere.h"
+#include "engine/ssh/sending.h"
 #include "job/layout.h"
 #include "job/name.h"
 #include "job/snapshot.h"
 #include "net/digest.h"
 #include "node/uplink.h"
-#include "process/capture.h"
+#include "process/gather.h"
 #include "spec/parse.h"
 
 namespace phalanx::engine::ssh {
@@ -175,20 +178,6 @@ Status upload_program(const Connection& ssh, const std::vector<spec::Host>& host
 
 // ---- the job ---------------------------------------------------------------------------------------
 
-struct Place {  // on the first host
-  std::string host, home, program;
-  std::string command(const std::string& words) const {
-    return "exec env PHALANX_HOME=" + in_shell(home) + " " + in_shell(program) + " " + words;
-  }
-};
-
-// Of this program there.
-std::string own_words(std::string words) {
-  constexpr std::string_view kOwn = "phalanx: ";
-  while (!words.empty() && words.back() == '\n') words.pop_back();
-  return words.starts_with(kOwn) ? words.substr(kOwn.size()) : words;
-}
-
 Result<process::Answer> ask(const Connection& ssh, const std::string& host, process::Question question,
                             const std::vector<std::string>& environment, std::chrono::milliseconds limit) {
   auto answer = std::move(process::gather({std::move(question)}, environment, limit)[0]);
@@ -198,23 +187,43 @@ Result<process::Answer> ask(const Connection& ssh, const std::string& host, proc
   return answer;
 }
 
-// The code, where the coordinator will find it.
-Result<std::string> upload_code(const Connection& ssh, const Place& place, const std::string& code,
-                                const std::vector<std::string>& environment) {
-  const std::string folder = place.home + "/incoming/" + job::random_name();
-  const std::string archive = code + ".tar.gz";
-  const auto packed = process::capture({"tar", "-C", code, "-czf", archive, "."}, environment, kUploadLimit);
-  if (!packed || packed->code != 0)
-    return Error{Code::internal,
-                 "tar cannot pack the code: " + (packed ? packed->output : packed.error().reason)};
-  const std::string script =
-      "umask 077; mkdir -p " + in_shell(folder) + " && tar -xzf - -C " + in_shell(folder);
-  const process::Question question{ssh.words(place.host, "sh -c " + in_shell(script)), "", archive};
-  const auto answer = TRY(ask(ssh, place.host, question, environment, kUploadLimit));
-  if (answer.code != 0)
-    return Error{Code::unavailable,
-                 place.host + ": the code cannot be put there: " + answer.errors.substr(0, 300)};
-  return folder;
+// ---- what the job needs of this machine ------------------------------------------------------------
+
+struct Needs {
+  std::vector<data::Parcel> parcels;
+  std::vector<data::Source> sources;  // of each
+};
+
+Status add_need(Needs& needs, data::Parcel parcel, const std::string& path, const Interrupts& interrupts) {
+  data::Scan how;
+  how.never = job::jobs_folder();
+  how.stop = [&] { return interrupts.waiting() != 0; };
+  auto source = data::Source::scan(path, how);
+  if (!source) return std::move(source).error().context(parcel.what);
+  parcel.tree = data::name_of(source->tree());
+  parcel.bytes = source->tree().bytes();
+  if (parcel.in_place) parcel.folder += "/" + data::hex(parcel.tree);
+  needs.parcels.push_back(std::move(parcel));
+  needs.sources.push_back(*std::move(source));
+  return Done{};
+}
+
+// Inputs that are only read are given in place: the store's own copy, for all jobs that read the same.
+Status add_inputs(Needs& needs, const spec::JobSpec& spec, const Prospect& prospect, const Place& place,
+                  std::map<std::string, std::string>& paths, const Interrupts& interrupts) {
+  for (const std::string& name : prospect.inputs_here) {
+    const std::string path = paths.at(name);
+    const std::string& mode = spec.inputs.at(name).mode;
+    data::Parcel parcel;
+    parcel.what = "input " + name;
+    parcel.in_place = mode != "download" && mode != "eval_download";
+    parcel.folder = parcel.in_place ? place.home + "/store/inputs"
+                                    : place.home + "/jobs/" + prospect.allocation.job + "/inputs/" + name;
+    TRY(add_need(needs, std::move(parcel), path, interrupts));
+    const std::string& folder = needs.parcels.back().folder;
+    paths[name] = is_folder(path) ? folder : folder + path.substr(path.rfind('/'));
+  }
+  return Done{};
 }
 
 // The coordinator, detached. Where its nodes find it.
@@ -224,7 +233,9 @@ Result<std::string> start_coordinator(const Connection& ssh, const Place& place,
       ask(ssh, place.host,
           ssh.question(place.host, place.command("coordinate ssh"), json::serialize(remote::to_json(order))),
           environment, kStartLimit));
-  if (answer.code != 0) return Error{Code::invalid, place.host + ": " + own_words(answer.errors)};
+  if (answer.code != 0)
+    return Error{answer.code == kLacksData ? Code::not_found : Code::invalid,
+                 place.host + ": " + own_words(answer.errors)};
   return answer.output;
 }
 
@@ -254,19 +265,41 @@ Status start_nodes(const Connection& ssh, const std::vector<spec::Host>& hosts,
   return wrong.empty() ? Status(Done{}) : Status(Error{Code::unavailable, wrong});
 }
 
+// With a folder that all hosts see inputs are used in place; without one they are sent.
+Paths paths_for(const spec::Compute& compute) { return compute.folder.empty() ? Paths::hosts : Paths::here; }
+
+// A store that has been damaged is found out there, and gets once more what it lacks then.
+Result<std::string> send_and_start(const Connection& ssh, const Place& place, remote::Order& order,
+                                   Needs& needs, const Submission& submission,
+                                   const std::vector<std::string>& environment,
+                                   const Interrupts& interrupts) {
+  for (const bool again : {false, true}) {
+    if (!needs.sources.empty()) {
+      const SentBytes sent = TRY(send_to(ssh, place, needs.sources, environment, interrupts, submission.say));
+      order.sent += sent.bytes;
+      order.kept = sent.kept;
+    }
+    if (interrupts.waiting() != 0) return Error{Code::unavailable, "interrupted"};
+    auto meeting = start_coordinator(ssh, place, order, environment);
+    if (meeting || again || meeting.error().code != Code::not_found) return meeting;
+  }
+  return Error{Code::internal, "no coordinator"};
+}
+
 Result<Program> own_program() { return Program{TRY(net::sha256_of_file("/proc/self/exe"))}; }
 
 }  // namespace
 
 Result<plan::Plan> preview(const Submission& submission, const spec::Compute& compute) {
   const auto hosts = TRY(hosts_for(submission.spec, compute));
-  return TRY(look_ahead(submission, TRY(choose_name(submission.spec)), hoped_for(hosts))).plan;
+  return TRY(look_ahead(submission, TRY(choose_name(submission.spec)), hoped_for(hosts), paths_for(compute)))
+      .plan;
 }
 
 Result<Handle> submit(Submission submission, const spec::Compute& compute, Interrupts& interrupts) {
   const std::string name = TRY(choose_name(submission.spec));
   const auto hosts = TRY(hosts_for(submission.spec, compute));
-  Prospect prospect = TRY(look_ahead(submission, name, hoped_for(hosts)));
+  Prospect prospect = TRY(look_ahead(submission, name, hoped_for(hosts), paths_for(compute)));
   const std::vector<std::string> environment = submission.environment;
   const Connection ssh(compute);
   const Program program = TRY(own_program());
@@ -280,12 +313,16 @@ Result<Handle> submit(Submission submission, const spec::Compute& compute, Inter
   NewFolder folder = TRY(NewFolder::make(layout));
   remote::Order order;
   order.has_code = !submission.spec.code.empty();
+  Needs needs;
   if (order.has_code) {
     TRY(job::take_snapshot(spec::local_path(submission.spec, submission.spec.code), folder.layout().code(),
                            [&] { return interrupts.waiting() != 0; }));
-    order.incoming = TRY(upload_code(ssh, place, folder.layout().code(), environment));
+    const std::string code = place.home + "/jobs/" + name + "/code";
+    TRY(add_need(needs, {"code", {}, code, false, 0}, folder.layout().code(), interrupts));
   }
-  if (interrupts.waiting() != 0) return Error{Code::unavailable, "interrupted"};
+  if (compute.folder.empty())
+    TRY(add_inputs(needs, submission.spec, prospect, place, prospect.allocation.inputs, interrupts));
+  order.parcels = needs.parcels;
   order.allocation = std::move(prospect.allocation);
   order.allocation.folder = place.home + "/jobs/" + name;
   order.allocation.attached_file = order.allocation.folder + "/hostfile";
@@ -303,11 +340,8 @@ Result<Handle> submit(Submission submission, const spec::Compute& compute, Inter
 
   const Elsewhere elsewhere{place.host, ssh.options(), place.home, place.program, compute.name};
   TRY(write_file(folder.layout().elsewhere(), to_json(elsewhere)));
-  const auto meeting = start_coordinator(ssh, place, order, environment);
-  if (!meeting) {
-    if (!order.incoming.empty()) remove_there(ssh, place, order.incoming, environment);
-    return meeting.error();
-  }
+  const auto meeting = send_and_start(ssh, place, order, needs, submission, environment, interrupts);
+  if (!meeting) return meeting.error();
   const Status started = start_nodes(ssh, hosts, facts, program, *meeting, environment);
   if (!started) {
     (void)ask(ssh, place.host, ssh.question(place.host, place.command("cancel --kill " + in_shell(name))),

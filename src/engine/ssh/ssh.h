@@ -14,5 +14,7 @@ Result<Handle> submit(Submission submission, const spec::Compute& compute, Inter
 // On the first host: the order on standard input, the meeting on standard output; the coordinator is detached
 // then. The exit code.
 int coordinate();
+// That of it where the store turned out to lack something that it had: send again.
+inline constexpr int kLacksData = 4;
 
 }  // namespace phalanx::engine::ssh

@@ -21,6 +21,8 @@ from measure import PHALANX, TOP, Bench, Row
 
 sys.path.insert(0, str(TOP / "tests"))
 
+from sending import sending
+
 from cluster.hosts import Hosts
 from cluster.slurm import Slurm
 
@@ -200,3 +202,18 @@ def nodes_1000(bench: Bench) -> list[Row]:
         started.values.append(last["ranks_started"] - last["node_ready"])
         shutil.rmtree(home)
     return [planned, started, whole]
+
+
+def send_16(bench: Bench) -> list[Row]:
+    """200 MB of code, half of it incompressible, to 16 ssh hosts without a shared folder"""
+    rows = []
+    with sending(bench.folder, PHALANX, 16, compressible=100, noise=100) as bed:
+        for mbit, target in ((1000, (">=", 3.0)), (0, None)):
+            links = f"{mbit} Mbit/s" if mbit else "links as fast as the CPUs"
+            scp, first, again = (f"{what}, {links}" for what in ("scp to each in turn", "run", "run again"))
+            bed.hosts.limit(mbit)
+            cases = {scp: bed.scp, first: bed.first, again: bed.again}
+            times = bench.interleave(cases, rare=dict.fromkeys(cases, 3))
+            rows += [bench.row(times, name) for name in cases]
+            rows += [bench.ratio(times, scp, first, target), bench.ratio(times, scp, again)]
+    return rows

@@ -343,6 +343,7 @@ FIGURES: dict[str, Callable[[Bench], list[Row]]] = {
     "start-slurm": clusters.start_slurm,
     "start-ssh": clusters.start_ssh,
     "nodes-1000": clusters.nodes_1000,
+    "send-16": clusters.send_16,
 }
 
 

@@ -44,16 +44,17 @@ class Run : public Command {
     engine::Submission submission;
     submission.spec = outcome.parsed->spec;
     if (const Status changed = apply_flags(submission.spec); !changed) return fail(changed.error(), kRefused);
+    submission.compute = compute_;
     const auto& [file, places] = std::tie(outcome.parsed->file, outcome.parsed->places);
     const spec::Unsupported unsupported = spec::unsupported(submission.spec, file, places);
-    for (const auto& problems : {spec::check(submission.spec, file, places), unsupported.blocking,
-                                 spec::check_paths(submission.spec, file, places)})
+    for (const auto& problems :
+         {spec::check(submission.spec, file, places), unsupported.blocking,
+          spec::check_paths(submission.spec, file, places, engine::sends_inputs(submission))})
       if (has_error(problems)) return fail(spec::to_error(problems), kRefused);
     if (!options_.quiet)
       for (const std::string& line : unsupported.notices) say("note: " + line);
     submission.job_text = outcome.parsed->text;
     submission.environment = own_environment();
-    submission.compute = compute_;
     options_.output = output_.name;
     options_.colour = color_.chosen();
     return run_session(std::move(submission), options_);

@@ -131,10 +131,30 @@ std::string outputs_text(const job::Layout& layout) {
   return text;
 }
 
+// What its files cost the network.
+std::string sent_text(const job::JobView& view) {
+  constexpr uint64_t kKilo = 1000, kMega = 1'000'000;
+  const auto size = [](uint64_t bytes) {
+    return bytes < kMega ? std::to_string((bytes + kKilo - 1) / kKilo) + " kB"
+                         : std::to_string((bytes + kMega / 2) / kMega) + " MB";
+  };
+  std::string text;
+  for (const auto* one : {&view.sent_first, &view.sent}) {
+    if (!*one) continue;
+    const job::SentView& sent = **one;
+    const std::string to =
+        sent.to.empty() ? std::to_string(sent.nodes) + (sent.nodes == 1 ? " node" : " nodes") : sent.to;
+    text += line("sent", size(sent.bytes) + " to " + to + " (" + size(sent.kept) + " of content " +
+                             (sent.to.empty() && sent.nodes > 1 ? "in all " : "") + "were there already)");
+  }
+  return text;
+}
+
 std::string describe(const job::JobView& view, const std::string& folder, size_t width) {
   const auto now = static_cast<double>(::time(nullptr));
   std::string text = line("name", view.name);
   std::string state = state_words(view);
+  if (view.state == job::State::preparing && !view.sending.empty()) state += ", " + view.sending;
   if (!view.waiting_for.empty()) state += ", waiting for " + view.waiting_for;
   if (view.exit_code) state += ", exit code " + std::to_string(*view.exit_code);
   text += line("state", state) + line("size", shape(view)) + times_text(view, now);
@@ -142,7 +162,7 @@ std::string describe(const job::JobView& view, const std::string& folder, size_t
   if (!job::is_final(view.state) && view.coordinator_pid > 0)
     text += line("coordinator", "pid " + std::to_string(view.coordinator_pid));
   text += line("folder", folder) + line("logs", job::Layout{folder}.user_logs(view.attempt)) +
-          outputs_text({folder});
+          outputs_text({folder}) + sent_text(view);
   for (const std::string& warning : view.warnings) text += line("warning", warning);
   if (!view.nodes.empty()) text += "\n" + nodes_text(view, width);
   if (!view.ranks.empty()) text += "\n" + ranks_text(view, width);

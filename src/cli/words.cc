@@ -149,7 +149,7 @@ std::string status_change(const job::JobView& view) {
     case State::queued:
       return view.waiting_for.empty() ? "waiting" : "waiting for " + view.waiting_for;
     case State::preparing:
-      return "preparing";
+      return view.sending.empty() ? "preparing" : "preparing, " + view.sending;
     case State::starting:
       return starting_text(view);
     case State::running:

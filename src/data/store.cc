@@ -66,10 +66,7 @@ Result<Store> Store::open(const std::string& folder) {
   return store;
 }
 
-std::string Store::path_of(const Digest& digest) const {
-  const std::string name = hex(digest);
-  return folder_ + "/chunks/" + name.substr(0, 2) + "/" + name.substr(2);
-}
+std::string Store::path_of(const Digest& digest) const { return folder_ + "/chunks/" + hex(digest); }
 
 bool Store::has(const ChunkRef& ref) const {
   struct stat info {};
@@ -111,17 +108,10 @@ Status Store::put(const std::string& path, std::string_view bytes) const {
     ::unlink(made.c_str());
     return explain(std::move(error));
   };
-  for (const bool again : {false, true}) {
-    auto fd = open_file(made, O_WRONLY | O_CREAT | O_EXCL);
-    if (!fd && fd.error().code == Code::not_found && !again) {
-      TRY(make_folders(path.substr(0, path.rfind('/'))));
-      continue;
-    }
-    if (!fd) return failed(fd.error());
-    if (const Status written = write_all(fd->get(), bytes); !written)
-      return failed(Error{written.error().code, path + ": " + written.error().reason});
-    break;
-  }
+  const auto fd = open_file(made, O_WRONLY | O_CREAT | O_EXCL);
+  if (!fd) return failed(fd.error());
+  if (const Status written = write_all(fd->get(), bytes); !written)
+    return failed(Error{written.error().code, path + ": " + written.error().reason});
   if (::rename(made.c_str(), path.c_str()) != 0) return failed(errno_error(path));
   return Done{};
 }
@@ -253,9 +243,7 @@ void clean_up(const std::string& folder, const StoreLimits& limits) {
   const time_t before = ::time(nullptr) - limits.unused_seconds;
   clean_inputs(folder + "/inputs", before);
   std::vector<Kept> kept;
-  for (const std::string& name : list_folder(folder + "/chunks").value_or({}))
-    add_files(folder + "/chunks/" + name, kept);
-  add_files(folder + "/trees", kept);
+  for (const char* name : {"/chunks", "/trees"}) add_files(folder + name, kept);
   struct statvfs disk {};
   uint64_t limit = limits.bytes;
   if (::statvfs(folder.c_str(), &disk) == 0)

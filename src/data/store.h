@@ -3,7 +3,7 @@
 //
 //   $PHALANX_HOME/store/
 //   +- lock              held shared by whoever uses the store, alone by whoever cleans it up
-//   +- chunks/ab/cd...   one chunk, as chunk.h encodes it
+//   +- chunks/NAME       one chunk, as chunk.h encodes it
 //   +- trees/NAME        the list of a tree, encoded
 //   +- inputs/NAME/      a whole tree that jobs read in place, read-only; NAME.lock is held shared by those
 //   jobs

@@ -60,10 +60,7 @@ class InFolder : public testing::Test {
     return count;
   }
   Store store() { return *Store::open(top_ + "/store"); }
-  std::string chunk_path(const ChunkRef& ref) {
-    const std::string name = hex(ref.digest);
-    return top_ + "/store/chunks/" + name.substr(0, 2) + "/" + name.substr(2);
-  }
+  std::string chunk_path(const ChunkRef& ref) { return top_ + "/store/chunks/" + hex(ref.digest); }
   std::string top_;
 };
 

@@ -46,8 +46,7 @@ Result<std::string> value_of(const spec::JobSpec& spec, const spec::Input& input
 // Only a whole path can mean the same there.
 bool is_of_hosts(const spec::JobSpec& spec, const spec::Input& input) {
   return !input.literal && !spec::parse_job_output(input.path) && spec::is_local_path(input.path) &&
-         (input.path.starts_with("/") || input.path.starts_with("file:")) &&
-         !exists(spec::local_path(spec, input.path));
+         spec::is_whole_path(input.path) && !exists(spec::local_path(spec, input.path));
 }
 
 }  // namespace

@@ -39,6 +39,11 @@ Result<Choice> choose(const Submission& submission) {
 
 }  // namespace
 
+bool sends_inputs(const Submission& submission) {
+  const auto choice = choose(submission);
+  return choice && choice->compute.kind == spec::Compute::Kind::ssh && choice->compute.folder.empty();
+}
+
 Result<Preview> preview(const Submission& submission) {
   const Choice choice = TRY(choose(submission));
   Preview preview;

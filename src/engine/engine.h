@@ -36,6 +36,10 @@ struct Handle {
   std::vector<std::string> notes;  // worth a line each to the user before the job starts
 };
 
+// Whether the job's inputs are sent to where it will run: whole paths that are not on this machine are of the
+// machines there.
+bool sends_inputs(const Submission& submission);
+
 // What a job would get and run, without starting anything: `--dry-run`.
 struct Preview {
   plan::Plan plan;

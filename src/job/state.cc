@@ -208,6 +208,33 @@ void enter_attempt(JobView& view, int attempt) {
   if (!is_final(view.state)) view.state = State::not_started;
 }
 
+void on_sending(JobView& view, const Event& event) {
+  constexpr int64_t kMega = 1'000'000;
+  const int nodes = int_of(event.data, "nodes");
+  const int64_t bytes = std::max<int64_t>(number_of(event.data, "bytes").value_or(0), 0);
+  view.sending = "sending " + std::to_string((bytes + kMega - 1) / kMega) + " MB to " +
+                 std::to_string(nodes) + (nodes == 1 ? " node" : " nodes");
+}
+
+void on_sent(JobView& view, const Event& event) {
+  SentView sent;
+  sent.to = text_of(event.data, "to");
+  sent.nodes = int_of(event.data, "nodes");
+  sent.bytes = static_cast<uint64_t>(std::max<int64_t>(number_of(event.data, "bytes").value_or(0), 0));
+  sent.kept = static_cast<uint64_t>(std::max<int64_t>(number_of(event.data, "kept").value_or(0), 0));
+  (sent.to.empty() ? view.sent : view.sent_first) = sent;
+  if (sent.to.empty()) view.sending.clear();
+}
+
+Object sent_json(const SentView& sent) {
+  Object object{{"bytes", sent.bytes}, {"kept", sent.kept}};
+  if (sent.to.empty())
+    object["nodes"] = sent.nodes;
+  else
+    object["to"] = sent.to;
+  return object;
+}
+
 struct Effect {
   std::string_view kind;
   void (*apply)(JobView&, const Event&);
@@ -216,6 +243,8 @@ constexpr Effect kEffects[] = {
     {"submitted", on_submitted},
     {"starting", on_starting},
     {"queued", on_queued},
+    {"sending", on_sending},
+    {"sent", on_sent},
     {"node_ready", on_node_ready},
     {"ranks_started", on_ranks_started},
     {"rank_exited", on_rank_exited},
@@ -299,6 +328,7 @@ void JobView::apply(const Event& event) {
   for (const Step& step : kSteps)
     if (event.kind == step.kind && !is_final(state) && step.state > state) state = step.state;
   if (state != State::queued) waiting_for.clear();
+  if (state > State::preparing) sending.clear();
 }
 
 namespace {
@@ -370,6 +400,11 @@ boost::json::object to_json(const JobView& view) {
   object["started"] = time_json(view.started);
   object["ended"] = time_json(view.ended);
   object["waiting_for"] = view.waiting_for;
+  object["sending"] = view.sending;
+  boost::json::array sent;
+  for (const auto* one : {&view.sent_first, &view.sent})
+    if (*one) sent.emplace_back(sent_json(**one));
+  object["sent"] = std::move(sent);
   boost::json::array nodes, ranks, tasks, warnings;
   for (const NodeView& node : view.nodes) nodes.emplace_back(node_json(node));
   for (const RankView& rank : view.ranks) ranks.emplace_back(rank_json(rank));

@@ -65,12 +65,20 @@ struct NodeView {
   bool ready = false, lost = false;
 };
 
+struct SentView {
+  std::string to;  // a host; "": nodes
+  int nodes = 0;
+  uint64_t bytes = 0, kept = 0;  // over the network; of content that was there already
+};
+
 struct JobView {
   std::string name, user, host;
   State state = State::not_started;
   int coordinator_pid = 0, nodes_wanted = 0, world = 0, attempt = 0;
   double submitted = 0, started = 0, ended = 0;  // seconds since the epoch; 0: not yet
   std::string waiting_for;                       // why it is queued, for people
+  std::string sending;                           // what nodes are getting now, for people
+  std::optional<SentView> sent_first, sent;      // to the first host, and from there
   std::vector<NodeView> nodes;
   std::vector<RankView> ranks;
   std::vector<TaskView> tasks;     // of a job of tasks, which has no ranks; in their order

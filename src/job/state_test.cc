@@ -160,5 +160,21 @@ TEST(read_job, a_folder_without_a_log_is_damaged) {
   EXPECT_EQ(read_job(folder.path + "/none").error().code, Code::not_found);
 }
 
+TEST(State, WhatIsSentIsSaidWhileItIsAndAfterwards) {
+  JobView view;
+  view.apply(event("submitted"));
+  view.apply(event("sent", {{"to", "h1"}, {"bytes", 5}, {"kept", 7}}));
+  view.apply(event("preparing"));
+  view.apply(event("sending", {{"nodes", 15}, {"bytes", 200'000'000}}));
+  EXPECT_EQ(view.state, State::preparing);
+  EXPECT_EQ(view.sending, "sending 200 MB to 15 nodes");
+  for (int twice = 0; twice < 2; ++twice)
+    view.apply(event("sent", {{"nodes", 15}, {"bytes", 9}, {"kept", 0}}));
+  EXPECT_EQ(view.sending, "");
+  const auto shown = to_json(view);
+  EXPECT_EQ(boost::json::serialize(shown.at("sent")),
+            R"([{"bytes":5,"kept":7,"to":"h1"},{"bytes":9,"kept":0,"nodes":15}])");
+}
+
 }  // namespace
 }  // namespace phalanx::job

@@ -58,9 +58,11 @@ Result<Parsed> load(const std::string& path, const Options& options = {});
 // The rules over several keys, for a JobSpec that was made from flags. `file` and `places` are for messages.
 std::vector<Problem> check(const JobSpec& spec, const std::string& file = "", const Places& places = {});
 
-// At submission: local data inputs that are not there.
-std::vector<Problem> check_paths(const JobSpec& spec, const std::string& file = "",
-                                 const Places& places = {});
+// At submission: local data inputs that are not there. `of_hosts`: a whole path that is not here is a path of
+// the hosts where the job will run.
+std::vector<Problem> check_paths(const JobSpec& spec, const std::string& file = "", const Places& places = {},
+                                 bool of_hosts = false);
+bool is_whole_path(std::string_view path);  // that means the same on another machine: absolute;
 
 inline constexpr size_t kMaxCommand = 128 * 1024 - 1;  // bytes: what Linux takes as one argument of sh -c
 

@@ -266,6 +266,9 @@ TEST(Check, LocalPaths) {
   EXPECT_EQ(found[0].to_string(),
             "job.yml: inputs.b.path is a file, and the type is uri_folder; write type: uri_file");
   EXPECT_EQ(found[1].to_string().find("job.yml:7:3: inputs.c.path names 'nowhere', which is not there"), 0u);
+  spec.inputs["e"] = {false, "", "uri_file", "ro_mount", "/no/where"};
+  EXPECT_EQ(check_paths(spec).size(), 3u);
+  EXPECT_EQ(check_paths(spec, "", {}, true).size(), 2u) << "/no/where may be on the hosts";
 }
 
 TEST(Unsupported, BlockingAndNotices) {

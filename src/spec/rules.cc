@@ -256,12 +256,16 @@ std::string local_path(const JobSpec& spec, std::string_view path) {
   return absolute(std::string(path), spec.base_folder);
 }
 
-std::vector<Problem> check_paths(const JobSpec& spec, const std::string& file, const Places& places) {
+bool is_whole_path(std::string_view path) { return path.starts_with("/") || path.starts_with("file:/"); }
+
+std::vector<Problem> check_paths(const JobSpec& spec, const std::string& file, const Places& places,
+                                 bool of_hosts) {
   Report report(file);
   for (const auto& [name, input] : spec.inputs) {
     if (input.literal || !is_local_path(input.path)) continue;
     const std::string path = local_path(spec, input.path), where = "inputs." + name + ".path";
     const Place place = place_of(places, where);
+    if (!exists(path) && of_hosts && is_whole_path(input.path)) continue;
     if (!exists(path)) {
       report.error(place,
                    where + " names '" + shown(input.path, 200) + "', which is not there (" + path + ")");

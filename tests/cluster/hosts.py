@@ -201,6 +201,11 @@ class Hosts:
         """What is sent to it and by it takes so much longer, each way; 0 makes it as fast as before."""
         self.net.plug_in(self.machines[name], int(name[1:]), name not in self.without_v4, seconds)
 
+    def limit(self, mbit: int) -> None:
+        """The cable of each host carries that much, each way; 0: all it can. This machine's is not limited."""
+        for machine in self.machines.values():
+            self.net.limit(machine, mbit)
+
     def require_password(self, name: str) -> None:
         """From now on its sshd takes no key, only a password, which nobody has."""
         self._write_server(name, key="no", password="yes")

@@ -240,6 +240,16 @@ class Network:
         where = ["nsenter", "-t", str(machine.pid), "-n"]
         add_addresses(where, "eth0", self.address(number) if v4 else "", self.address6(number))
 
+    def limit(self, machine: Machine, mbit: int) -> None:
+        """Its cable carries that much each way; 0: all it can."""
+        words = ["root"]
+        if mbit:
+            words += ["tbf", "rate", f"{mbit}mbit", "burst", "512kb", "latency", "50ms"]
+        what = "replace" if mbit else "del"
+        for where, link in ((self.switch.pid, f"to-{machine.name}"), (machine.pid, "eth0")):
+            command = ["nsenter", "-t", str(where), "-n", "tc", "qdisc", what, "dev", link, *words]
+            subprocess.run(command, check=bool(mbit), capture_output=True)
+
     def cut(self, machine: Machine) -> None:
         """Packets to and from it are lost, silently for those who sent them."""
         self._ip("link", "set", f"to-{machine.name}", "down")

@@ -21,14 +21,23 @@ namespace phalanx::engine::ssh {
 
 namespace {
 
+// All of it, so that it is sent at once. What is damaged is missing from then on.
+void find_damage(data::Store& store, const remote::Order& order) {
+  for (const data::Parcel& parcel : order.parcels)
+    if (const auto tree = store.tree(parcel.tree))
+      for (const data::ChunkRef& ref : tree->chunks) (void)store.content(ref);
+}
+
 // What the job needs, from this machine's store, which has been told to have it.
 Status give_parcels(const remote::Order& order, const NewFolder& folder) {
   if (order.parcels.empty()) return Done{};
   data::Store store = TRY(data::Store::open(job::store_folder()));
   for (const data::Parcel& parcel : order.parcels) {
     const data::Tree tree = TRY(store.tree(parcel.tree));
-    TRY(parcel.in_place ? data::give_in_place(store, tree, parcel.folder)
-                        : data::give(store, tree, folder.place_of(parcel.folder), false));
+    const Status given = parcel.in_place ? data::give_in_place(store, tree, parcel.folder)
+                                         : data::give(store, tree, folder.place_of(parcel.folder), false);
+    if (!given && given.error().code == Code::not_found) find_damage(store, order);
+    TRY(given);
   }
   return Done{};
 }

@@ -10,7 +10,8 @@ namespace phalanx::data {
 namespace {
 
 constexpr std::chrono::milliseconds kAlive{1000};
-constexpr std::chrono::milliseconds kSilence{4000};    // several of those
+constexpr std::chrono::milliseconds kSilence{4000};  // several of those
+constexpr std::chrono::milliseconds kGrace{500};
 constexpr std::chrono::milliseconds kPatience{60000};  // with nothing from anybody
 constexpr std::chrono::milliseconds kPause{200};       // between two rounds of all addresses
 constexpr size_t kWindow = 1u << 20;                   // on the way to one guest
@@ -197,7 +198,9 @@ void Taker::on_ready() {
 void Taker::on_bytes(std::string_view bytes) {
   if (!ready_) return;
   deadline_ = Loop::now() + kPatience;
-  silence_ = loop_.after(kSilence, [this] { next("gives no sign of life"); });
+  // Once more: where a slow disk has held us up, what was said meanwhile is there, and only not read yet.
+  silence_ = loop_.after(
+      kSilence, [this] { silence_ = loop_.after(kGrace, [this] { next("gives no sign of life"); }); });
   const Status fed =
       frames_.feed(bytes, [this](FrameKind kind, std::string_view body) { return on_frame(kind, body); });
   if (!fed && !failed_) next(fed.error().reason);

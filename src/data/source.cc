@@ -63,6 +63,7 @@ class Scanner {
 
   Status folder(int fd, const std::string& path);
   Status only(int top);
+  Status add_above(int top, const std::string& path, std::string& last);
   Status file(int folder, const std::string& name, const std::string& path);
   void cut();
 
@@ -188,24 +189,35 @@ Status Scanner::content(int fd, uint64_t size, const std::string& path) {
   return Done{};
 }
 
-// These paths alone, and the folders in which they are. What is not there, or no folder, is left out.
+// These paths alone, and the folders in which they are. What is not there, or a link, is left out.
 Status Scanner::only(int top) {
   std::vector<std::string> wanted = how_.only;
   std::sort(wanted.begin(), wanted.end());
-  std::string last;  // the folder in which we are, without those above
+  std::string last;  // the folder that was added last
   for (const std::string& path : wanted) {
-    const UniqueFd fd(::openat(top, path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
-    if (!fd) continue;
-    for (size_t at = path.find('/');; at = path.find('/', at + 1)) {
-      const std::string above = path.substr(0, at);
-      struct stat info {};
-      if (::fstatat(top, above.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return errno_error(full(above));
-      if (!(last + "/").starts_with(above + "/")) add(Entry::Kind::folder, above, info);
-      if (at == std::string::npos) break;
+    struct stat info {};
+    if (::fstatat(top, path.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode)) continue;
+    for (size_t at = path.find('/'); at != std::string::npos; at = path.find('/', at + 1))
+      TRY(add_above(top, path.substr(0, at), last));
+    if (S_ISREG(info.st_mode)) {
+      TRY(file(top, path, path));
+      continue;
     }
-    last = path;
+    TRY(add_above(top, path, last));
+    const UniqueFd fd(::openat(top, path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+    if (!fd) return errno_error(full(path));
     TRY(folder(fd.get(), path));
   }
+  return Done{};
+}
+
+Status Scanner::add_above(int top, const std::string& path, std::string& last) {
+  if ((last + "/").starts_with(path + "/")) return Done{};
+  struct stat info {};
+  if (::fstatat(top, path.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return errno_error(full(path));
+  add(Entry::Kind::folder, path, info);
+  last = path;
   return Done{};
 }
 

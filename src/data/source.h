@@ -13,7 +13,7 @@ namespace phalanx::data {
 
 struct Scan {
   bool follow = true;  // links: take what they lead to (a link to nothing or into a loop stays one)
-  std::vector<std::string> only;  // of a folder: these paths in it, where they are; empty: all
+  std::vector<std::string> only;  // of a folder: these files and folders in it, where they are; empty: all
   std::string never;              // a folder that is left out, wherever it comes; "": none
   std::function<bool()> stop;     // asked now and then: true ends it with an error
 };

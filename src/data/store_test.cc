@@ -195,9 +195,10 @@ TEST_F(InFolder, OnlyWhatIsAskedForIsLookedAt) {
   write("outputs/model/m", "model");
   write("nodes/0/wd/outputs/o", "own");
   write("nodes/0/wd/other", "not");
+  write("job.yml", "job");
   Scan how;
   how.follow = false;
-  how.only = {"outputs", "nodes/0/wd/outputs", "nodes/0/wd/logs"};
+  how.only = {"outputs", "nodes/0/wd/outputs", "nodes/0/wd/logs", "job.yml", "absent.yml"};
   Source source = scan(from(), how);
   Store kept = store();
   fill(kept, source);
@@ -205,6 +206,7 @@ TEST_F(InFolder, OnlyWhatIsAskedForIsLookedAt) {
   ASSERT_TRUE(give(kept, source.tree(), to(), false));
   EXPECT_EQ(read(to() + "/outputs/model/m"), "model");
   EXPECT_EQ(read(to() + "/nodes/0/wd/outputs/o"), "own");
+  EXPECT_EQ(read(to() + "/job.yml"), "job");
   EXPECT_FALSE(exists(to() + "/nodes/0/wd/other"));
 }
 

@@ -142,7 +142,8 @@ bool looks_like(const Tree& tree, const std::string& folder) {
   const auto same = [&](const Entry& entry) {
     struct stat info {};
     if (::lstat((folder + "/" + entry.path).c_str(), &info) != 0) return false;
-    if (entry.kind == Entry::Kind::link) return S_ISLNK(info.st_mode);
+    if (entry.kind == Entry::Kind::link)
+      return S_ISLNK(info.st_mode) && read_link(folder + "/" + entry.path).value_or("") == entry.leads_to;
     if ((info.st_mode & 0222) != 0) return false;
     if (entry.kind == Entry::Kind::folder) return S_ISDIR(info.st_mode) && changed(info) == entry.changed;
     return S_ISREG(info.st_mode) && static_cast<uint64_t>(info.st_size) == entry.size &&

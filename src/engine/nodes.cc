@@ -70,5 +70,6 @@ int coordinate_for_ssh() { return ssh::coordinate(); }
 
 int tell_what_is_lacking() { return ssh::tell_what_is_lacking(); }
 int take_chunks() { return ssh::take_chunks(); }
+int give_left(const std::string& job) { return ssh::give_left(job); }
 
 }  // namespace phalanx::engine

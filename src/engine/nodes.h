@@ -17,5 +17,6 @@ int coordinate_for_ssh();
 // The ends of engine/ssh/sending.h on a host.
 int tell_what_is_lacking();
 int take_chunks();
+int give_left(const std::string& job);
 
 }  // namespace phalanx::engine

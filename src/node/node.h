@@ -25,7 +25,9 @@
 namespace phalanx::node {
 
 inline constexpr std::chrono::milliseconds kHeartbeat{1000};
-inline constexpr std::chrono::milliseconds kLease{5000};       // several heartbeats
+inline constexpr std::chrono::milliseconds kLease{5000};  // several heartbeats
+// Instead of the lease while a node receives what the job needs.
+inline constexpr std::chrono::milliseconds kPrepareLease{20000};
 inline constexpr std::chrono::milliseconds kGuardSlack{1000};  // the supervisor gets to act first
 inline constexpr std::chrono::milliseconds kLostSlack{2000};   // more than kGuardSlack
 

@@ -38,7 +38,7 @@ constexpr std::chrono::milliseconds kFirst{30000};  // to reach a coordinator th
 constexpr std::chrono::milliseconds kTry{2000};     // one address
 constexpr std::chrono::milliseconds kPause{100};    // between two rounds of all addresses
 // A coordinator pings each second: a connection on which nothing comes is no connection.
-constexpr std::chrono::milliseconds kSilence{2500};
+constexpr std::chrono::milliseconds kSilence{2500}, kGrace{500};
 
 spec::Isolation isolation_called(std::string_view name) {
   using spec::Isolation;
@@ -98,6 +98,8 @@ class Uplink {
   void on_bytes(int channel, std::string_view bytes);
   void on_ended(int channel);
   void on_note(const std::string& note);
+  // Before anything runs here no lease can lapse, and disks and links are busy.
+  std::chrono::milliseconds patience() const { return waits_ ? kPrepareLease : kLease; }
   bool has_ended() const { return ended_here_[0] && ended_here_[1]; }
   void finish_when_settled();
   void heard();
@@ -229,7 +231,7 @@ void Uplink::on_stream_closed(const std::string& why) {
   trouble_ = why;
   if (done_) return;
   if (has_ended() && why.find("refused") != std::string::npos) return on_note(kOver);  // it is gone
-  if (started_ && deadline_ < Loop::now()) deadline_ = Loop::now() + kLease;
+  if (started_ && deadline_ < Loop::now()) deadline_ = Loop::now() + patience();
   next_address();
 }
 
@@ -237,10 +239,13 @@ void Uplink::on_stream_closed(const std::string& why) {
 // then.
 void Uplink::heard() {
   if (!started_) return;
-  deadline_ = Loop::now() + kLease;
+  deadline_ = Loop::now() + patience();
+  // Once more: where a slow disk has held us up, what was said meanwhile is there, and only not read yet.
   silence_ = loop_.after(kSilence, [this] {
-    trouble_ = "nothing was heard";
-    next_address();
+    silence_ = loop_.after(kGrace, [this] {
+      trouble_ = "nothing was heard";
+      next_address();
+    });
   });
 }
 

@@ -157,7 +157,7 @@ def test_a_path_that_is_not_here_is_one_of_the_hosts(private: Place, hosts: Host
     more = "inputs:\n  x: {type: uri_file, path: ./theirs}\n"
     done = private.submit(job_file(tmp_path, "true", more=more), "--name", "other")
     assert done.returncode == 125
-    assert "there is no such file or folder" in done.stderr
+    assert "names './theirs', which is not there" in done.stderr
 
 
 def test_an_input_that_cannot_be_read_is_named(private: Place, hosts: Hosts, tmp_path: Path) -> None:

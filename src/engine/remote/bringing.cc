@@ -86,7 +86,7 @@ void RemoteNodes::watch_parcels() {
   for (size_t place = 0; place < nodes_.size(); ++place) {
     Node& node = nodes_[place];
     if (node.attached) node.channels->note("{}");
-    if (!node.attached && Loop::now() - node.detached > node::kLease + node::kLostSlack)
+    if (!node.attached && Loop::now() - node.detached > node::kPrepareLease + node::kLostSlack)
       return fail("node " + std::to_string(place) + " (" + node.host +
                   ") was lost while it received what the job needs");
   }

@@ -15,6 +15,7 @@
 #include "base/loop.h"
 #include "base/unique_fd.h"
 #include "engine/ssh/connection.h"
+#include "engine/ssh/sending.h"
 #include "process/capture.h"
 #include "process/gather.h"
 #include "process/spawn.h"
@@ -88,25 +89,21 @@ Result<job::JobView> view(const Elsewhere& elsewhere, const job::Layout& layout,
 }
 
 Status fetch(const Elsewhere& elsewhere, const job::Layout& layout) {
-  constexpr std::chrono::seconds kLimit{3600};
-  const std::string there = elsewhere.home + "/jobs/" + name_of(layout);
-  const std::string archive = layout.folder + "/fetched.tar.gz";
-  const Connection ssh(elsewhere.options);
-  const std::string script =
-      "cd " + in_shell(there) + " && tar -czf - --exclude=code --exclude=events.jsonl " +
-      "$(ls -d user_logs system_logs outputs job.json plan.json job.yml nodes/*/wd/outputs "
-      "nodes/*/wd/logs 2>/dev/null)";
+  constexpr std::chrono::hours kLimit{24};  // ssh notices a dead connection much sooner
+  const std::string file = layout.folder + "/.fetched";
   std::string shell;
-  for (const std::string& word : ssh.words(elsewhere.host, "sh -c " + in_shell(script)))
+  for (const std::string& word :
+       Connection(elsewhere.options)
+           .words(elsewhere.host, command_of(elsewhere, {"store", "give", name_of(layout)})))
     shell += in_shell(word) + " ";
-  const auto packed = TRY(
-      process::capture({"sh", "-c", shell + "> " + in_shell(archive)}, process::own_environment(), kLimit));
-  if (packed.code != 0) return Error{Code::unavailable, explain(elsewhere.host, packed.output)};
-  const auto unpacked = TRY(
-      process::capture({"tar", "-xzf", archive, "-C", layout.folder}, process::own_environment(), kLimit));
-  ::unlink(archive.c_str());
-  if (unpacked.code != 0) return Error{Code::internal, "tar: " + unpacked.output};
-  return Done{};
+  const auto came = process::capture({"sh", "-c", shell + "> " + in_shell(file)}, process::own_environment(), kLimit);
+  const Status unpacked =
+      !came               ? Status(came.error())
+      : came->code == 255 ? Status(Error{Code::unavailable, explain(elsewhere.host, came->output)})
+      : came->code != 0   ? Status(Error{Code::unavailable, elsewhere.host + ": " + own_words(came->output)})
+                          : unpack_left(file, layout.folder);
+  ::unlink(file.c_str());
+  return unpacked;
 }
 
 namespace {

@@ -29,6 +29,9 @@ Result<SentBytes> send_to(const Connection& ssh, const Place& place, std::vector
                           const std::vector<std::string>& environment, const Interrupts& interrupts,
                           const std::function<void(const std::string&)>& say);
 
+// What a job has left on its host, as it came from there into a file, into the job's folder here.
+Status unpack_left(const std::string& file, const std::string& job_folder);
+
 // This program's words about itself, from another machine.
 std::string own_words(std::string words);
 
@@ -37,5 +40,7 @@ std::string own_words(std::string words);
 int tell_what_is_lacking();
 // Chunks on standard input, into the store.
 int take_chunks();
+// Outputs, logs and descriptions of a job, for unpack_left.
+int give_left(const std::string& job);
 
 }  // namespace phalanx::engine::ssh

@@ -226,13 +226,17 @@ Status add_inputs(Needs& needs, const spec::JobSpec& spec, const Prospect& prosp
   return Done{};
 }
 
-// The coordinator, detached. Where its nodes find it.
+// The coordinator, detached. Where its nodes find it. It writes out the job's files first, which takes as
+// long as they are large.
 Result<std::string> start_coordinator(const Connection& ssh, const Place& place, const remote::Order& order,
                                       const std::vector<std::string>& environment) {
+  constexpr uint64_t kSlowDisk = 10'000'000;  // bytes in a second
+  uint64_t bytes = 0;
+  for (const data::Parcel& parcel : order.parcels) bytes += parcel.bytes;
   const auto answer = TRY(
       ask(ssh, place.host,
           ssh.question(place.host, place.command("coordinate ssh"), json::serialize(remote::to_json(order))),
-          environment, kStartLimit));
+          environment, kStartLimit + std::chrono::seconds(bytes / kSlowDisk)));
   if (answer.code != 0)
     return Error{answer.code == kLacksData ? Code::not_found : Code::invalid,
                  place.host + ": " + own_words(answer.errors)};

@@ -42,6 +42,11 @@ json::object object_of(const spec::Compute& compute, bool standard) {
   if (!compute.ssh_options.empty()) object["ssh_options"] = words(compute.ssh_options);
   if (!compute.nodes.empty()) object["nodes"] = words(compute.nodes);
   if (!compute.exclude.empty()) object["exclude"] = words(compute.exclude);
+  if (!compute.groups.empty()) {
+    json::object groups;
+    for (const auto& [name, nodes] : compute.groups) groups[name] = words(nodes);
+    object["groups"] = std::move(groups);
+  }
   if (compute.kind == spec::Compute::Kind::slurm) object["requeue"] = compute.requeue;
   if (!compute.sbatch.empty()) {
     json::object options;

@@ -25,6 +25,19 @@ constexpr CommandInfo kCommands[] = {
      "phalanx launch -n 2 --env OMP_NUM_THREADS=1 ./program\n"
      "phalanx launch --hosts a:4,b:4 -- python train.py",
      Exit::refused, make_launch},
+    {"exec", "Run", "[options] [--] COMMAND...",
+     "Run a command on all nodes of a compute, outside of any job",
+     "One word is a line for the shell (sh) there; several are a program and its arguments, as they are. "
+     "Standard\n"
+     "input goes to all nodes; what the command prints on standard error comes with its output.\n"
+     "The exit code is the highest of all nodes: the command's own, 124 where the time limit stopped it, "
+     "125\n"
+     "where it did not run. Ctrl-C, or any other end of this program, ends the command on all nodes.",
+     "phalanx exec --compute lab -- nvidia-smi -L\n"
+     "phalanx exec --compute lab --folded 'df -h / | tail -n 1'\n"
+     "phalanx exec --compute cluster --group gpu --timeout 60 --out logs -- dmesg\n"
+     "phalanx exec --compute lab --sudo -- apt-get install -y python3-venv",
+     Exit::refused, make_exec},
     {"list", "Look", "[options]", "List jobs, newest first", "", "phalanx list\nphalanx list --all -o json",
      Exit::usage, make_list},
     {"show", "Look", "[NAME] [options]", "Show a job: its state, nodes, ranks and why it ended",

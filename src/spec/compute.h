@@ -19,6 +19,7 @@ struct Compute {
   Kind kind = Kind::local;
 
   // ssh and slurm
+  std::map<std::string, std::vector<std::string>> groups;  // name -> names and ranges of nodes
   std::string folder;       // seen by all nodes under this path: the jobs' folders lie in it. Slurm: "" is
                             // $PHALANX_HOME. ssh: "" is none, and each node has its own copy of things
   std::string interface;    // over which nodes talk to each other; "": any

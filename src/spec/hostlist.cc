@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <optional>
 
 #include "spec/problem.h"
 
@@ -113,6 +114,69 @@ Result<std::vector<std::string>> expand_hostlist(std::string_view text) {
     if (end == text.npos) return out;
     text.remove_prefix(end + 1);
   }
+}
+
+namespace {
+
+// "rack1-n07" is "rack1-n" and "07".
+struct Numbered {
+  std::string_view stem, digits;
+  uint64_t number = 0;
+};
+
+std::optional<Numbered> numbered(std::string_view name) {
+  const size_t end = name.find_last_not_of("0123456789") + 1;  // npos + 1 is 0
+  Numbered out{name.substr(0, end), name.substr(end)};
+  if (out.digits.empty() || out.digits.size() > kMostDigits) return {};
+  std::from_chars(out.digits.data(), out.digits.data() + out.digits.size(), out.number);
+  return out;
+}
+
+// Whether `later` is the next name of a range that `earlier` is in.
+bool follows(const Numbered& earlier, const Numbered& later) {
+  if (later.stem != earlier.stem || later.number != earlier.number + 1) return false;
+  const bool padded = earlier.digits[0] == '0' && earlier.digits.size() > 1;
+  return later.digits.size() == earlier.digits.size() ||
+         (!padded && later.digits[0] != '0' && later.digits.size() == earlier.digits.size() + 1);
+}
+
+}  // namespace
+
+std::string fold_hostlist(const std::vector<std::string>& names) {
+  struct Group {
+    std::string_view stem;
+    std::string ranges;
+    bool single = true;
+  };
+  std::vector<Group> groups;
+  for (size_t i = 0; i < names.size();) {
+    const auto first = numbered(names[i]);
+    if (!first) {
+      groups.push_back({names[i++], "", true});
+      continue;
+    }
+    auto last = *first;
+    const size_t begin = i;
+    for (++i; i < names.size(); ++i) {
+      const auto next = numbered(names[i]);
+      if (!next || !follows(last, *next)) break;
+      last = *next;
+    }
+    const std::string range =
+        std::string(first->digits) + (i - begin > 1 ? "-" + std::string(last.digits) : "");
+    if (!groups.empty() && groups.back().stem == first->stem && !groups.back().ranges.empty()) {
+      groups.back().ranges += "," + range;
+      groups.back().single = false;
+    } else {
+      groups.push_back({first->stem, range, i - begin == 1});
+    }
+  }
+  std::string out;
+  for (const Group& group : groups) {
+    out += (out.empty() ? "" : ",") + std::string(group.stem);
+    out += group.single ? group.ranges : "[" + group.ranges + "]";
+  }
+  return out;
 }
 
 }  // namespace phalanx::spec

@@ -18,4 +18,8 @@ inline constexpr size_t kMaxHostName = 255;  // DNS ends there
 // what is wrong, in words that can follow the text.
 Result<std::vector<std::string>> expand_hostlist(std::string_view text);
 
+// The other way: "n[1-3,07],m1". Names in their order, ranges of what follows one another; a name that stands
+// alone is written as it is.
+std::string fold_hostlist(const std::vector<std::string>& names);
+
 }  // namespace phalanx::spec

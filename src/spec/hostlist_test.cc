@@ -59,5 +59,23 @@ TEST(Hostlist, SaysWhatIsWrong) {
 
 TEST(Hostlist, AsManyAsAllowed) { EXPECT_EQ(expand_hostlist("n[1-65536]")->size(), kMaxHosts); }
 
+TEST(Fold, IsTheOtherWay) {
+  EXPECT_EQ(fold_hostlist({}), "");
+  EXPECT_EQ(fold_hostlist({"n1"}), "n1");
+  EXPECT_EQ(fold_hostlist({"n1", "n2", "n3", "n5"}), "n[1-3,5]");
+  EXPECT_EQ(fold_hostlist({"n08", "n09", "n10"}), "n[08-10]");
+  EXPECT_EQ(fold_hostlist({"n8", "n9", "n10", "n11"}), "n[8-11]");
+  EXPECT_EQ(fold_hostlist({"n09", "n10", "n010"}), "n[09-10,010]");
+  EXPECT_EQ(fold_hostlist({"head", "n1", "n2", "m1", "10.0.0.7"}), "head,n[1-2],m1,10.0.0.7");
+  EXPECT_EQ(fold_hostlist({"n3", "n2", "n1"}), "n[3,2,1]");
+  for (const std::vector<std::string>& names : {std::vector<std::string>{"r1-n09", "r1-n10", "r2-n1"},
+                                                {"a", "b", "a1", "a02", "a03"},
+                                                {"n99", "n100"}}) {
+    const auto back = expand_hostlist(fold_hostlist(names));
+    ASSERT_TRUE(back);
+    EXPECT_EQ(*back, names);
+  }
+}
+
 }  // namespace
 }  // namespace phalanx::spec

@@ -103,10 +103,27 @@ void ComputeReader::read_interface(const Node& node) {
                                    "'; it must be the name of a network interface, such as ib0");
 }
 
+void ComputeReader::read_groups(const Node& node) {
+  if (node.kind == Kind::null || !fields_.is_map(node, named("groups"), "{gpu: [a, b]}")) return;
+  for (const Entry& entry : node.entries) {
+    if (entry.key.empty() || entry.key.find_first_of(", []") != std::string::npos || !one_line(entry.key)) {
+      report().error(entry.place, named("groups") + " has a group '" + shown(entry.key) +
+                                      "'; a name has no blanks, commas and brackets");
+      continue;
+    }
+    std::vector<std::string> nodes;
+    read_names(entry.value, "groups." + entry.key, nodes);
+    if (nodes.empty() && !report().failed())
+      report().error(entry.place, named("groups." + entry.key) + " is empty; name its nodes or remove it");
+    out_.groups[entry.key] = std::move(nodes);
+  }
+}
+
 std::vector<Field> ComputeReader::common_fields() {
   return {{"type", fields_.any()},
           {"folder", path("folder", out_.folder)},
           {"interface", [this](const Node& node) { read_interface(node); }},
+          {"groups", [this](const Node& node) { read_groups(node); }},
           {"environment", line("environment", out_.environment)}};
 }
 

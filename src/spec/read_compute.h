@@ -30,6 +30,7 @@ class ComputeReader {
   void read_host_map(const Node& node, const std::string& name, Host& host);
   void read_ssh_options(const Node& node);
   void read_interface(const Node& node);
+  void read_groups(const Node& node);
   void read_names(const Node& node, const std::string& key, std::vector<std::string>& into);
   void read_sbatch(const Node& node);  // read_sbatch.cc
   void read_option(const Entry& entry);

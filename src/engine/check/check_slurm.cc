@@ -3,8 +3,8 @@
 #include "base/files.h"
 #include "engine/check/checker.h"
 #include "engine/slurm/explain.h"
+#include "engine/slurm/places.h"
 #include "job/layout.h"
-#include "spec/hostlist.h"
 #include "spec/problem.h"
 
 namespace phalanx::engine::check {
@@ -12,27 +12,6 @@ namespace phalanx::engine::check {
 namespace {
 
 constexpr const char* kToken = "/.phalanx-check";  // as probe.cc reads it
-
-// The partitions that jobs go to: by name, or the standard one.
-std::vector<slurm::Partition> chosen(const std::vector<slurm::Partition>& all, const std::string& names) {
-  std::vector<slurm::Partition> out;
-  const std::string list = "," + names + ",";
-  for (const slurm::Partition& one : all)
-    if (names.empty() ? one.standard : list.find("," + one.name + ",") != std::string::npos)
-      out.push_back(one);
-  return out;
-}
-
-bool has(const std::vector<std::string>& list, const std::string& name) {
-  return std::find(list.begin(), list.end(), name) != list.end();
-}
-
-Result<std::vector<std::string>> expanded(const std::vector<std::string>& lists) {
-  std::vector<std::string> out;
-  for (const std::string& list : lists)
-    for (std::string& name : TRY(spec::expand_hostlist(list))) out.push_back(std::move(name));
-  return out;
-}
 
 }  // namespace
 
@@ -56,20 +35,6 @@ std::vector<std::string> Checker::srun_words(const std::string& node, const std:
   for (const char* word : {"/bin/sh", "-c"}) words.emplace_back(word);
   words.push_back(text);
   return words;
-}
-
-// Those that jobs of this compute can get.
-Result<std::vector<slurm::Node>> Checker::slurm_nodes(const std::vector<slurm::Partition>& partitions) {
-  const std::vector<std::string> wanted = TRY(expanded(compute_.nodes)),
-                                 unwanted = TRY(expanded(compute_.exclude));
-  std::vector<slurm::Node> out;
-  for (slurm::Node& node : TRY(slurm::Queue(environment_).nodes())) {
-    const bool here = std::any_of(partitions.begin(), partitions.end(),
-                                  [&](const slurm::Partition& p) { return has(node.partitions, p.name); });
-    if (here && (wanted.empty() || has(wanted, node.name)) && !has(unwanted, node.name))
-      out.push_back(std::move(node));
-  }
-  return out;
 }
 
 // Those of them that can be asked now.
@@ -114,7 +79,7 @@ Result<Report> Checker::slurm() {
     return line.starts_with("SLURM_") && !line.starts_with("SLURM_CONF=");
   });
   const auto all = TRY(slurm::Queue(environment_).partitions());
-  const auto partitions = chosen(all, compute_.partition);
+  const auto partitions = slurm::chosen(all, compute_.partition);
   if (partitions.empty()) {
     std::vector<std::string> known;
     known.reserve(all.size());
@@ -127,7 +92,7 @@ Result<Report> Checker::slurm() {
   }
   for (const slurm::Partition& one : partitions)
     if (!one.up) fatal("", "partition " + one.name + " is not up", "ask the cluster's administrator");
-  const auto nodes = TRY(slurm_nodes(partitions));
+  const auto nodes = TRY(slurm::nodes_of(compute_, partitions, TRY(slurm::Queue(environment_).nodes())));
   const std::vector<size_t> free = add_slurm_nodes(nodes);
   if (const Status left = leave_token(); !left) {
     fatal("", "this machine may not write there: " + left.error().reason,

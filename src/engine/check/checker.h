@@ -36,7 +36,6 @@ class Checker {
   Report finish();
 
   Status leave_token();
-  Result<std::vector<slurm::Node>> slurm_nodes(const std::vector<slurm::Partition>& partitions);
   std::vector<size_t> add_slurm_nodes(const std::vector<slurm::Node>& nodes);
   void ask_slurm_nodes(const std::vector<size_t>& nodes);
   std::vector<std::string> srun_words(const std::string& node, const std::string& script) const;

@@ -120,6 +120,11 @@ Result<std::vector<Job>> Queue::running() const {
                std::string("--Format=") + kJobFields})));
 }
 
+Result<std::vector<Job>> Queue::own_running() const {
+  return parse_jobs(TRY(ask(
+      {"squeue", "--noheader", "--all", "--me", "--states=RUNNING", std::string("--Format=") + kJobFields})));
+}
+
 Result<std::vector<Node>> Queue::nodes() const {
   return parse_nodes(
       TRY(ask({"sinfo", "--noheader", "--all", "--Node", std::string("--Format=") + kNodeFields})));

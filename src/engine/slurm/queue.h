@@ -74,7 +74,8 @@ class Queue {
   // Those that Slurm still knows, in one call; ended ones for some minutes (MinJobAge), and longer where
   // there is accounting. One that is missing in the answer is unknown.
   Result<std::vector<Job>> jobs(const std::vector<std::string>& ids) const;
-  Result<std::vector<Job>> running() const;  // of all users
+  Result<std::vector<Job>> running() const;      // of all users
+  Result<std::vector<Job>> own_running() const;  // of the user who asks; only what runs now
   Result<std::vector<Node>> nodes() const;
   Result<std::vector<Partition>> partitions() const;
 

@@ -1,0 +1,73 @@
+#include "engine/exec/wrapper.h"
+
+#include <charconv>
+
+#include "engine/ssh/connection.h"
+
+namespace phalanx::engine::exec {
+
+namespace {
+
+constexpr std::string_view kMark = "phalanx-exec ";
+
+// All on one line: the C shells, which may be a user's own, have no quoted line ends.
+
+// Reads frames from us and passes them on, so that it is always waiting for our end.
+constexpr const char* kWatch =
+    R"(echo $$; while read -r n; do echo "$n"; [ "$n" = 0 ] || dd bs="$n" count=1 iflag=fullblock 2>/dev/null; )"
+    R"(done; trap "" TERM; kill -TERM 0; sleep 2 </dev/null >/dev/null 2>&1; kill -KILL 0)";
+
+// Takes the frames off, and may wait for the command. dd has read a frame whole before it writes, so a
+// command that takes no input leaves no half of one.
+constexpr const char* kFeed =
+    R"(read -r a; echo "$a"; while read -r n; do if [ "$n" = 0 ]; then exec >/dev/null; continue; fi; )"
+    R"(dd bs="$n" count=1 iflag=fullblock 2>/dev/null; echo "phalanx-exec taken $n" >&2; done)";
+
+// The watch is its own last to end: it has told its number first.
+constexpr const char* kRun =
+    R"(trap : TERM INT HUP; sh -c "$W" | sh -c "$F" | { read -r a; trap : TERM INT HUP; )"
+    R"(echo "phalanx-exec begun" >&2; ( eval "exec $C" ) 2>&1; c=$?; echo "phalanx-exec ended $c" >&2; )"
+    R"(kill -KILL "$a"; exit "$c"; })";
+
+// What an ordinary user has started as root only root can end, so all of it runs as root.
+constexpr const char* kAsRoot =
+    R"sh(if [ "$(id -u)" = 0 ]; then exec sh -c "$S"; fi; )sh"
+    R"sh(if ! command -v sudo >/dev/null; then echo "phalanx-exec sudo-refused" >&2; )sh"
+    R"sh(echo "there is no sudo" >&2; exit 1; fi; )sh"
+    R"sh(if ! LC_ALL=C sudo -n -- sh -c : </dev/null; then echo "phalanx-exec sudo-refused" >&2; exit 1; fi; )sh"
+    R"sh(exec sudo -n -- sh -c "$S")sh";
+
+std::string words_of(const std::vector<std::string>& command) {
+  if (command.size() == 1) return "sh -c " + ssh::in_shell(command[0]);
+  std::string out;
+  for (const std::string& word : command) out += (out.empty() ? "" : " ") + ssh::in_shell(word);
+  return out;
+}
+
+}  // namespace
+
+std::string wrapped(const std::vector<std::string>& command, bool sudo) {
+  const std::string script = std::string("W=") + ssh::in_shell(kWatch) + "; F=" + ssh::in_shell(kFeed) +
+                             "; C=" + ssh::in_shell(words_of(command)) + "; " + kRun;
+  return sudo ? "S=" + ssh::in_shell(script) + "; " + kAsRoot : script;
+}
+
+std::string frame(std::string_view input) { return std::to_string(input.size()) + "\n" + std::string(input); }
+
+std::optional<Told> parse_told(std::string_view line) {
+  if (!line.starts_with(kMark)) return {};
+  line.remove_prefix(kMark.size());
+  while (line.ends_with('\r')) line.remove_suffix(1);
+  if (line == "begun") return Told{Told::What::begun, 0};
+  if (line == "sudo-refused") return Told{Told::What::sudo_refused, 0};
+  const size_t blank = line.find(' ');
+  if (blank == line.npos) return {};
+  const std::string_view word = line.substr(0, blank), digits = line.substr(blank + 1);
+  Told told{word == "taken" ? Told::What::taken : Told::What::ended, 0};
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), told.number);
+  if (error != std::errc() || end != digits.data() + digits.size()) return {};
+  if (word != "taken" && (word != "ended" || told.number > 255)) return {};
+  return told;
+}
+
+}  // namespace phalanx::engine::exec

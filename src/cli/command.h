@@ -50,6 +50,7 @@ std::unique_ptr<Command> make_download();
 std::unique_ptr<Command> make_validate();
 std::unique_ptr<Command> make_compute();
 std::unique_ptr<Command> make_nodes();
+std::unique_ptr<Command> make_cluster();
 std::unique_ptr<Command> make_completion();
 std::unique_ptr<Command> make_version();
 

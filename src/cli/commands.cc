@@ -60,6 +60,15 @@ constexpr CommandInfo kCommands[] = {
      "then.",
      "phalanx compute list\nphalanx compute show cluster -o yaml\nphalanx compute check cluster", Exit::usage,
      make_compute},
+    {"cluster", "Act", "up|status|down FILE [options]", "Make a Slurm cluster of hosts that answer ssh",
+     "FILE names the head, the nodes and the shared folder: docs/clusters.md. `up` installs and configures "
+     "what is\n"
+     "missing, and a second `up` changes nothing; `down` stops it and takes that back, and keeps the shared "
+     "folder's\n"
+     "content.",
+     "phalanx cluster up cluster.yml --dry-run\nphalanx cluster up cluster.yml\nphalanx cluster status "
+     "cluster.yml",
+     Exit::usage, make_cluster},
     {"cancel", "Act", "NAME... [options]", "Stop jobs",
      "Processes get SIGTERM, and after the job's stop_grace SIGKILL. Waits until they are gone.\n"
      "A job that has ended already is no error.",

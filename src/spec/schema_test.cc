@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "spec/cluster.h"
 #include "spec/computes.h"
 #include "spec/parse.h"
 
@@ -26,6 +27,8 @@ std::string all(const std::vector<Problem>& problems) {
 }
 
 std::vector<Problem> problems_of(const std::string& path) {
+  if (path.starts_with(kSchema + "/clusters/"))
+    return parse_cluster(read_file(path).value_or(""), path, kSchema).problems;
   if (!path.starts_with(kSchema + "/computes/")) return parse_file(path).problems;
   return parse_computes(read_file(path).value_or(""), path, kSchema, "/home/me").problems;
 }
@@ -52,6 +55,7 @@ TEST(Schema, ValidExamplesAreAccepted) {
   EXPECT_GE(paths.size(), 15u);
   expect_accepted(paths);
   expect_accepted(examples("computes/valid"));
+  expect_accepted(examples("clusters/valid"));
 }
 
 TEST(Schema, InvalidExamplesSayWhatTheyExpect) {
@@ -59,6 +63,7 @@ TEST(Schema, InvalidExamplesSayWhatTheyExpect) {
   EXPECT_GE(paths.size(), 40u);
   expect_refused(paths);
   expect_refused(examples("computes/invalid"));
+  expect_refused(examples("clusters/invalid"));
 }
 
 }  // namespace

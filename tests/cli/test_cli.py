@@ -23,6 +23,7 @@ COMMANDS = [
     "list",
     "show",
     "logs",
+    "cluster",
     "cancel",
     "download",
     "validate",

@@ -58,6 +58,9 @@ class Hosts:
     folder: Path
     count: int = 4
     visible: tuple[Path, ...] = ()  # more folders of this machine that hosts see, wherever they lie
+    own: tuple[str, ...] = ()  # folders of this machine that each host has for itself, empty at first
+    own_files: dict[str, str] = field(default_factory=dict)  # the same for files: path -> text
+    tools: Path | None = None  # programs that are found before others by what runs there
     shared: Path = field(init=False)  # a folder that all hosts and this machine see
     machines: dict[str, Machine] = field(default_factory=dict, init=False)
     net: Network = field(init=False)
@@ -251,6 +254,7 @@ class Hosts:
         make_key(self._server(name) / "ssh_host_ed25519_key")
         self._write_server(name)
         folders = {"/root": self.home(name), "/etc/ssh": self._server(name)}
+        folders |= {path: self._own_folder(name, path) for path in self.own}
         python = {Path(sys.base_prefix).resolve(), Path(sys.prefix).resolve()}
         visible = sorted({*python, TOP, *(folder.resolve() for folder in self.visible)})
         for tools in visible:
@@ -265,11 +269,23 @@ class Hosts:
             private=PRIVATE,
             shared=(self.shared, *visible),
             folders=folders,
-            files={"/etc/hosts": self._names(name)},
+            files={"/etc/hosts": self._names(name), **self.own_files},
         )
 
+    def own_folder(self, name: str, path: str) -> Path:
+        """Where everyone sees the folder that a host has for itself at `path`."""
+        return self.shared / "own" / name / path.strip("/").replace("/", "-")
+
+    def _own_folder(self, name: str, path: str) -> Path:
+        folder, like = self.own_folder(name, path), Path(path).stat()
+        folder.mkdir(parents=True)
+        folder.chmod(like.st_mode & 0o7777)
+        os.chown(folder, like.st_uid, like.st_gid)
+        return folder
+
     def _write_server(self, name: str, key: str = "yes", password: str = "no") -> None:
-        (self._server(name) / "sshd_config").write_text(SSHD.format(key=key, password=password))
+        first = f"SetEnv PATH={self.tools}:{os.defpath}:/usr/sbin:/sbin\n" if self.tools else ""
+        (self._server(name) / "sshd_config").write_text(SSHD.format(key=key, password=password) + first)
 
     def _reload(self, name: str) -> None:
         self.kill_sshd(name)

@@ -12,7 +12,11 @@ import yaml
 SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "schema"
 OF_FOLDER = {
     folder: json.loads((SCHEMA / name).read_text(encoding="utf-8"))
-    for folder, name in ((SCHEMA, "job.schema.json"), (SCHEMA / "computes", "computes.schema.json"))
+    for folder, name in (
+        (SCHEMA, "job.schema.json"),
+        (SCHEMA / "computes", "computes.schema.json"),
+        (SCHEMA / "clusters", "cluster.schema.json"),
+    )
 }
 VALID = sorted(path for folder in OF_FOLDER for path in (folder / "valid").glob("*.yml"))
 INVALID = sorted(path for folder in OF_FOLDER for path in (folder / "invalid").glob("*.yml"))

@@ -137,9 +137,8 @@ class Cluster : public Command {
       const auto word = [&](bool wants, bool is) {
         return std::string(!host.trouble.empty() ? "?" : !wants ? "-" : is ? "yes" : "NO");
       };
-      const bool ready = host.node_state == "idle" || host.node_state == "mix" || host.node_state == "alloc";
       const bool fine = host.trouble.empty() && host.munge && (!head || host.slurmctld) &&
-                        (!node || (host.slurmd && ready)) && (!folder || host.mount);
+                        (!node || (host.slurmd && host.node_ready)) && (!folder || host.mount);
       good = good && fine;
       const std::string why = host.trouble.empty() ? host.reason : host.trouble;
       objects.push_back({{"host", host.host},

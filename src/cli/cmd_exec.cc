@@ -117,8 +117,9 @@ class Session {
   // While nodes run we must go on listening; then a slow reader may hold us up.
   void put_out(std::string_view text) {
     if (!finishing_) {
+      if (signal_ != 0 && outlet_.full()) return;  // who asks for the end does not wait for a reader
       outlet_.write(text);
-      if (outlet_.full()) runner_.pause(true);
+      if (outlet_.full() && signal_ == 0) runner_.pause(true);
     } else if (const Status written = write_out(text); !written && !failure_) {
       failure_ = written.error();
     }
@@ -136,7 +137,7 @@ class Session {
       say(names_[node] + ": " + outcome.text);  // the others may go on for hours
     for (const auto& output : outputs_)
       if (const Status taken = output->end(node, ending_of(outcome)); !taken) give_up(taken.error());
-    if (!runner_.running() && outlet_.empty()) loop_.stop();
+    if (!runner_.running() && (outlet_.empty() || signal_ != 0)) loop_.stop();
   }
 
   void on_emptied() {

@@ -36,7 +36,8 @@ void HintSearch::look(std::string_view bytes) {
 std::string explain_externally_managed(const std::vector<std::string>& nodes,
                                        const std::vector<std::string>& words, const spec::Compute& compute) {
   const bool one = nodes.size() == 1;
-  const std::string to = compute.name == "local" ? "" : " --compute " + compute.name;
+  const bool named = compute.name.find(' ') == std::string::npos;  // "the allocation" is none to write down
+  const std::string to = compute.name == "local" || !named ? "" : " --compute " + compute.name;
   // Where nodes share a folder an environment is needed once; else each makes its own.
   const bool shared = !compute.folder.empty();
   const std::string folder = shared ? compute.folder + "/env" : "$HOME/env";

@@ -30,6 +30,11 @@ TEST(Hints, TheCureIsTheUsersOwnCommand) {
             std::string::npos);
   EXPECT_NE(text.find("-- /shared/env/bin/pip install torch torchvision"), std::string::npos);
   compute.folder = "";
+  compute.name = "the allocation";
+  EXPECT_NE(explain_externally_managed({"n1"}, {"pip", "install", "x"}, compute)
+                .find("\n  phalanx exec -- '$HOME/env"),
+            std::string::npos);
+  compute.name = "lab";
   EXPECT_NE(explain_externally_managed({"n1"}, {"pip3 install torch | cat"}, compute)
                 .find("phalanx exec --compute lab -- '$HOME/env/bin/pip install torch '"),
             std::string::npos);

@@ -1,7 +1,7 @@
 """`phalanx cluster`: hosts that answer ssh become a Slurm, run a job, and are as before.
 
-The hosts share this machine's packages, and have for themselves what a cluster changes. No kernel mounts NFS in such
-hosts: a `mount` of their own binds the head's folder, by the line that it finds in fstab.
+The hosts share this machine's packages, and have for themselves what a cluster changes. No kernel mounts NFS
+in such hosts: a `mount` of their own binds the head's folder, by the line that it finds in fstab.
 """
 
 from __future__ import annotations

@@ -251,6 +251,18 @@ def test_a_reader_that_has_gone_ends_it(phalanx: Phalanx) -> None:
     eventually(lambda: not phalanx.living())
 
 
+def test_ctrl_c_is_heard_while_nobody_reads(phalanx: Phalanx) -> None:
+    process = phalanx.start("exec", "--", "yes", stderr=subprocess.DEVNULL)
+    assert process.stdout
+    process.stdout.read(1)
+    eventually(
+        lambda: Path(f"/proc/{process.pid}/stat").read_text().split()[2] == "S"
+    )  # it holds what it can
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) == 130
+    eventually(lambda: not phalanx.living())
+
+
 def test_a_disk_that_is_full_ends_it(phalanx: Phalanx) -> None:
     with open("/dev/full", "w") as full:
         done = phalanx.run("exec", "--", "yes", stdout=full, stderr=subprocess.PIPE, capture_output=False)

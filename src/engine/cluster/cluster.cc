@@ -166,6 +166,8 @@ std::vector<HostStatus> status(const spec::Cluster& cluster, const std::vector<s
       const size_t blank = node.find(' ', name.size() + 1);
       status.node_state = node.substr(name.size() + 1, blank - name.size() - 1);
       if (blank != node.npos && node.substr(blank + 1) != "none") status.reason = node.substr(blank + 1);
+      const std::string ready = "|" + std::string(kReadyStates) + "|";
+      status.node_ready = ready.find("|" + status.node_state + "|") != ready.npos;
     }
     out.push_back(std::move(status));
   }

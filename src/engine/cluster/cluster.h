@@ -37,6 +37,7 @@ struct HostStatus {
   bool made = false;    // `up` has been here
   bool munge = false, slurmd = false, slurmctld = false, mount = false;
   std::string node_state, reason;  // Slurm's, of the node that it is
+  bool node_ready = false;         // to run jobs
 };
 std::vector<HostStatus> status(const spec::Cluster& cluster, const std::vector<std::string>& environment);
 

@@ -264,9 +264,8 @@ class Planner {
     if (!path.empty())
       steps.push_back(command("the folder of jobs", "[ -d " + path + "/phalanx ]",
                               "mkdir -p " + path + "/phalanx && chmod 1777 " + path + "/phalanx"));
-    const std::string ready =
-        "[ \"$(sinfo -h -N -p " + cluster_.partition +
-        " -o '%t' | grep -c -E '^(idle|mix|alloc)$')\" = " + std::to_string(cluster_.nodes.size()) + " ]";
+    const std::string ready = "[ \"$(sinfo -h -N -p " + cluster_.partition + " -o '%t' | grep -c -E '^(" +
+                              kReadyStates + ")$')\" = " + std::to_string(cluster_.nodes.size()) + " ]";
     steps.push_back(command("all nodes are ready", ready,
                             "(" + until(ready, 600) + ") || { sinfo -N -o '%N %t %E' >&2; exit 1; }"));
     if (cluster_.pytorch) add_pytorch(steps);

@@ -47,6 +47,8 @@ std::string to_text(const ClusterPlan& plan);
 // For fstab. SMB or NFS.
 std::string mount_line(const spec::Cluster& cluster);
 
+// sinfo's words for a node that runs jobs, or could.
+inline constexpr const char* kReadyStates = "idle|mix|alloc|comp|resv|plnd";
 inline constexpr const char* kState = "/etc/slurm/phalanx";  // what `down` needs to know, on each host
 inline constexpr const char* kCredentials = "/etc/slurm/phalanx/credentials";
 

@@ -84,7 +84,7 @@ class SlurmTargets {
   Result<std::vector<Target>> of(const Choice& choice) {
     std::vector<slurm::Node> nodes = TRY(queue_.nodes());
     if (inside_)
-      nodes = TRY(allocated(std::move(nodes)));
+      nodes = TRY(allocated(nodes));
     else
       nodes = TRY(slurm::nodes_of(compute_, TRY(partitions()), std::move(nodes)));
     std::vector<Known> known;
@@ -93,6 +93,7 @@ class SlurmTargets {
     const auto chosen = TRY(choose(compute_, known, choice));
     TRY(note_own_jobs());
     std::vector<Target> out;
+    out.reserve(chosen.size());
     for (const std::string& name : chosen)
       out.push_back(target(*std::find_if(nodes.begin(), nodes.end(),
                                          [&](const slurm::Node& node) { return node.name == name; })));
@@ -105,6 +106,7 @@ class SlurmTargets {
     auto chosen = slurm::chosen(all, compute_.partition);
     if (!chosen.empty()) return chosen;
     std::vector<std::string> names;
+    names.reserve(all.size());
     for (const slurm::Partition& one : all) names.push_back(one.name);
     return Error{
         Code::invalid,
@@ -113,7 +115,7 @@ class SlurmTargets {
             : "there is no partition " + compute_.partition + "; known: " + spec::join(names)};
   }
 
-  static Result<std::vector<slurm::Node>> allocated(std::vector<slurm::Node> nodes) {
+  static Result<std::vector<slurm::Node>> allocated(const std::vector<slurm::Node>& nodes) {
     std::vector<slurm::Node> out;
     for (const std::string& name : TRY(slurm::allocated_hosts()))
       for (const slurm::Node& node : nodes)

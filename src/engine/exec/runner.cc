@@ -153,6 +153,7 @@ void Runner::on_line(size_t i, std::string_view line) {
       return;
     case Told::What::ended:
       node.code = static_cast<int>(told->number);
+      node.carrier->feed(kLeave);
       if (!node.made_to_end)
         node.patience = loop_.after(kPatience, [&node] { node.carrier->signal(SIGTERM); });
       return hooks_.hungry();

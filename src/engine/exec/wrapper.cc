@@ -12,10 +12,11 @@ constexpr std::string_view kMark = "phalanx-exec ";
 
 // All on one line: the C shells, which may be a user's own, have no quoted line ends.
 
-// Reads frames from us and passes them on, so that it is always waiting for our end.
+// Reads frames from us and passes them on, so that it is always waiting for our end, or our leave.
 constexpr const char* kWatch =
-    R"(echo $$; while read -r n; do echo "$n"; [ "$n" = 0 ] || dd bs="$n" count=1 iflag=fullblock 2>/dev/null; )"
-    R"(done; trap "" TERM; kill -TERM 0; sleep 2 </dev/null >/dev/null 2>&1; kill -KILL 0)";
+    R"sh(echo $$; while read -r n; do [ "$n" != - ] || exit 0; echo "$n"; [ "$n" = 0 ] || )sh"
+    R"sh(dd bs="$n" count=1 iflag=fullblock 2>/dev/null; done; )sh"
+    R"sh(trap "" TERM; kill -TERM 0; sleep 2 </dev/null >/dev/null 2>&1; kill -KILL 0)sh";
 
 // Takes the frames off, and may wait for the command. dd has read a frame whole before it writes, so a
 // command that takes no input leaves no half of one.
@@ -23,11 +24,13 @@ constexpr const char* kFeed =
     R"(read -r a; echo "$a"; while read -r n; do if [ "$n" = 0 ]; then exec >/dev/null; continue; fi; )"
     R"(dd bs="$n" count=1 iflag=fullblock 2>/dev/null; echo "phalanx-exec taken $n" >&2; done)";
 
-// The watch is its own last to end: it has told its number first.
+// Leaves when we have heard of the end (the watch has gone then), for ten seconds at most: of a step that
+// ends in the middle of its output Slurm loses the rest.
 constexpr const char* kRun =
-    R"(trap : TERM INT HUP; sh -c "$W" | sh -c "$F" | { read -r a; trap : TERM INT HUP; )"
-    R"(echo "phalanx-exec begun" >&2; ( eval "exec $C" ) 2>&1; c=$?; echo "phalanx-exec ended $c" >&2; )"
-    R"(kill -KILL "$a"; exit "$c"; })";
+    R"sh(trap : TERM INT HUP; sh -c "$W" | sh -c "$F" | { read -r a; trap : TERM INT HUP; )sh"
+    R"sh(echo "phalanx-exec begun" >&2; ( eval "exec $C" ) 2>&1; c=$?; echo "phalanx-exec ended $c" >&2; i=0; )sh"
+    R"sh(while kill -0 "$a" 2>/dev/null && [ $i -lt 200 ]; do i=$((i + 1)); sleep 0.05 </dev/null >/dev/null; done; )sh"
+    R"sh(kill -KILL "$a" 2>/dev/null; exit "$c"; })sh";
 
 // What an ordinary user has started as root only root can end, so all of it runs as root.
 constexpr const char* kAsRoot =

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
 import subprocess
 import sys
 import time
@@ -29,7 +28,7 @@ def make_code(folder: Path, compressible: int, noise: int) -> None:
     """So many megabytes of each: source files and a large text, and files like checkpoints."""
     chance = random.Random(1)
     text = "".join(
-        f"{' ' * 4 * chance.randrange(4)}{chance.choice(WORDS)}({chance.randrange(10**6)})  # {chance.random()}\n"
+        f"{'    ' * chance.randrange(4)}{chance.choice(WORDS)}({chance.random()})  # {chance.random()}\n"
         for _ in range(25_000)
     ).encode()[:MEGA]
     for number in range(compressible):
@@ -60,7 +59,7 @@ class Sending:
         return {k: v for k, v in self.hosts.environment().items() if not k.startswith("PHALANX_")} | home
 
     def clear(self) -> None:
-        """Hosts that have the program and nothing else. Nothing is deleted: ext4 is slow for minutes after that."""
+        """Hosts that have the program and nothing else. Nothing is deleted: ext4 is slow after that."""
         aside = self.folder / "aside" / str(time.monotonic_ns())
         for home in (*map(self.hosts.home, self.hosts.names), self.folder):
             for old in ("code-copy", ".phalanx/store", ".phalanx/jobs", "home/jobs"):

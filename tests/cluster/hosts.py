@@ -205,7 +205,7 @@ class Hosts:
         self.net.plug_in(self.machines[name], int(name[1:]), name not in self.without_v4, seconds)
 
     def limit(self, mbit: int) -> None:
-        """The cable of each host carries that much, each way; 0: all it can. This machine's is not limited."""
+        """The cable of each host carries that much, each way, but not this machine's; 0: all it can."""
         for machine in self.machines.values():
             self.net.limit(machine, mbit)
 

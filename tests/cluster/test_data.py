@@ -1,4 +1,4 @@
-"""Code, inputs and outputs of jobs on hosts that share no folder: what is sent, what is not, and what goes wrong."""
+"""Code, inputs and outputs of jobs on hosts that share no folder: what is sent, and what goes wrong."""
 
 from __future__ import annotations
 
@@ -119,12 +119,14 @@ def test_inputs_of_this_machine_come_to_every_node(private: Place, hosts: Hosts,
     (tmp_path / "one.txt").write_text("file\n")
     script = (
         "(cat '${{inputs.all}}/part/a b' '${{inputs.all}}/link' ${{inputs.one}} ${{inputs.own}}/part/new*; "
-        "test -d ${{inputs.all}}/empty && test -L ${{inputs.all}}/dangling && ls ${{inputs.all}}/part | wc -l; "
+        "test -d ${{inputs.all}}/empty && test -L ${{inputs.all}}/dangling && "
+        "ls ${{inputs.all}}/part | wc -l; "
         "basename ${{inputs.one}}; stat -c %a '${{inputs.all}}/part/a b'; "
         "echo changed > '${{inputs.own}}/part/a b' && cat '${{inputs.own}}/part/a b') | sed s/^/$RANK:/"
     )
     more = (
-        "inputs:\n  all: {type: uri_folder, path: data}\n  one: {type: uri_file, path: ./one.txt, mode: ro_mount}\n"
+        "inputs:\n  all: {type: uri_folder, path: data}\n"
+        "  one: {type: uri_file, path: ./one.txt, mode: ro_mount}\n"
         f"  own: {{type: uri_folder, path: {data}, mode: download}}\n"
     )
     file = job_file(tmp_path, script, nodes=3, processes=1, more=more)
@@ -192,7 +194,7 @@ def test_many_small_files(private: Place, hosts: Hosts, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("where", ["h1", "h3"])
 def test_damage_in_a_store_is_healed(private: Place, hosts: Hosts, tmp_path: Path, where: str) -> None:
-    code = big_code(tmp_path, 4)
+    big_code(tmp_path, 4)
     file = job_file(tmp_path, CHECK, nodes=4, processes=1)
     run(private, file, "first")
     for chunk in (store(hosts, where) / "chunks").iterdir():
@@ -263,12 +265,8 @@ def while_sending(private: Place, hosts: Hosts, tmp_path: Path) -> Any:
     """A job whose nodes are getting 60 MB over slow links, in a row."""
     big_code(tmp_path, 60)
     file = job_file(tmp_path, READY, nodes=4, processes=1)
-    run(
-        private,
-        job_file(tmp_path / "small", "true") if (tmp_path / "small").mkdir() is None else file,
-        "small",
-    )
-    hosts.limit(100)
+    small(private, tmp_path)
+    hosts.limit(60)
     process = private.start(file, "--name", "job")
     eventually(lambda: any(event["event"] == "sending" for event in events(hosts)), 90)
     return process

@@ -234,7 +234,7 @@ Status Taker::on_chunk(std::string_view bytes) {
   if (!content) return Error{Code::invalid, "what came was damaged"};
   if (const Status kept = store_.keep(words.ref, words.encoded); !kept) {
     fail(kept.error().reason);
-    return kept;
+    return kept.error();
   }
   wanted_.erase(key(words.ref));
   received_ += bytes.size();

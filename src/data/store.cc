@@ -194,7 +194,7 @@ Status give_in_place(Store& store, const Tree& tree, const std::string& folder) 
   const std::string made = unfinished(folder);
   if (const Status given = give(store, tree, made, true); !given) {
     remove_read_only(made);
-    return given;
+    return given.error();
   }
   return finish(made, folder);
 }

@@ -131,7 +131,7 @@ Result<uint64_t> send_chunks(const Connection& ssh, const Place& place, std::vec
                                    "/proc/self/fd/" + std::to_string(stream.reader.get())};
   const auto answer = ask(place, question, environment, kSendLimit, interrupts);
   stream.reader.reset();  // the writer ends, whatever it was doing
-  const auto sent = read_report(report.reader.get());
+  auto sent = read_report(report.reader.get());
   ::waitpid(writer, nullptr, 0);
   if (!answer) return answer.error();
   if (answer->code != 0 && (sent || sent.error().reason.find("Broken pipe") != std::string::npos))

@@ -174,7 +174,7 @@ class Coordinator {
   bool stopping_ = false, killing_ = false, finalizing_ = false, ended_ = false, verdict_due_ = false;
   bool preparing_ = false, start_sent_ = false;
   bool node_failed_ = false;  // the first failure was the loss of a node
-  int workers_left_ = 0;  // ranks whose end is the job's; the others are ended when it is 0
+  int workers_left_ = 0;      // ranks whose end is the job's; the others are ended when it is 0
   double submitted_at_ = 0;
   Loop::Timer heartbeat_, verdict_, timeout_, gone_deadline_;
 };

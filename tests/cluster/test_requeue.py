@@ -36,7 +36,7 @@ def start(place: Place, folder: Path, partition: str, more: str) -> None:
 def completed_again(place: Place) -> dict[str, Any]:
     place.run("logs", "job", "--follow", timeout=PATIENCE)  # to its end
     job = shown(place)
-    assert (job["state"], job["attempt"]) == ("Completed", 1), json.dumps(job)
+    assert (job["state"], job["attempt"]) == ("Completed", 1), job
     assert place.run("logs", "job").stdout.count("again") == 4
     first = place.run("logs", "job", "--attempt", "1").stdout
     assert first.count("first") == 4

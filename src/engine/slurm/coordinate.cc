@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
@@ -49,6 +50,16 @@ Result<process::Captured> scontrol(std::vector<std::string> words) {
   return process::capture(words, process::own_environment(), kLimit);
 }
 
+// By Slurm, which has been told: an end of our own that comes first would be the job's.
+void wait_to_be_ended() {
+  constexpr timespec kLimit{60, 0};
+  sigset_t terminate;
+  ::sigemptyset(&terminate);
+  ::sigaddset(&terminate, SIGTERM);
+  ::sigprocmask(SIG_BLOCK, &terminate, nullptr);
+  ::sigtimedwait(&terminate, nullptr, &kLimit);
+}
+
 // Where Slurm gives the nodes time to be left it would take our end for the job's, and so it would where it
 // has not noticed yet that a node is lost: it is told to put the job back. Where it ends the job itself it
 // also knows what follows, and must not be told: it would put back what somebody has cancelled.
@@ -62,7 +73,13 @@ bool put_back(bool node_lost) {
   const bool preempted = says(" PreemptTime=") && !says(" PreemptTime=None ");
   if (!preempted && (!node_lost || attempt() >= kMost)) return false;
   const auto told = scontrol({"requeue", id});
-  return told && told->code == 0;
+  if (!told || told->code != 0) {
+    std::fprintf(stderr, "phalanx: scontrol requeue %s: %s\n", id.c_str(),
+                 (told ? told->output : told.error().reason).c_str());
+    return false;
+  }
+  wait_to_be_ended();
+  return true;
 }
 
 Result<int> conduct(const std::string& folder) {

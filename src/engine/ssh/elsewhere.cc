@@ -96,7 +96,8 @@ Status fetch(const Elsewhere& elsewhere, const job::Layout& layout) {
        Connection(elsewhere.options)
            .words(elsewhere.host, command_of(elsewhere, {"store", "give", name_of(layout)})))
     shell += in_shell(word) + " ";
-  const auto came = process::capture({"sh", "-c", shell + "> " + in_shell(file)}, process::own_environment(), kLimit);
+  const auto came =
+      process::capture({"sh", "-c", shell + "> " + in_shell(file)}, process::own_environment(), kLimit);
   const Status unpacked =
       !came               ? Status(came.error())
       : came->code == 255 ? Status(Error{Code::unavailable, explain(elsewhere.host, came->output)})

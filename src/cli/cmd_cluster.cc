@@ -1,12 +1,15 @@
 // phalanx cluster up FILE | status FILE | down FILE: a cluster of hosts that answer ssh.
+#include <poll.h>
+#include <sys/signalfd.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
-#include <iostream>
 
 #include "base/files.h"
+#include "base/unique_fd.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/session.h"
@@ -26,21 +29,40 @@ using cluster::StepResult;
 constexpr int kFailed = static_cast<int>(Exit::failed);
 constexpr const char* kVariable = "PHALANX_CLUSTER_PASSWORD";
 
-// Typed without being shown.
+// A line, or an error when a signal comes first.
+Result<std::string> read_line(int signals) {
+  std::string line;
+  for (;;) {
+    pollfd waits[] = {{signals, POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
+    if (::poll(waits, 2, -1) < 0 && errno != EINTR) return errno_error("poll");
+    if (waits[0].revents != 0) return Error{Code::unavailable, "interrupted"};
+    if (waits[1].revents == 0) continue;
+    char letter = 0;
+    if (::read(STDIN_FILENO, &letter, 1) != 1 || letter == '\n') return line;
+    line += letter;
+  }
+}
+
+// Typed without being shown. Whatever comes, the terminal shows again what is typed.
 Result<std::string> typed_password(const std::string& user, const std::string& source) {
   termios shown{};
   if (::isatty(STDIN_FILENO) != 1 || ::tcgetattr(STDIN_FILENO, &shown) != 0)
     return Error{Code::invalid, "the password of " + user + " for " + source +
                                     " is wanted, and there is no terminal to ask on: set " + kVariable +
                                     ", or name a file in shared.password_file"};
+  sigset_t ending, before;
+  ::sigemptyset(&ending);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&ending, signal);
+  ::sigprocmask(SIG_BLOCK, &ending, &before);
+  const UniqueFd signals(::signalfd(-1, &ending, SFD_CLOEXEC));
   termios hidden = shown;
   hidden.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+  ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden);  // before the prompt: it throws away what was typed by then
   (void)write_all(STDERR_FILENO, "Password of " + user + " for " + source + ": ");
-  ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden);
-  std::string password;
-  std::getline(std::cin, password);
+  auto password = read_line(signals.get());
   ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &shown);
   (void)write_all(STDERR_FILENO, "\n");
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);  // a signal that came ends us now
   return password;
 }
 

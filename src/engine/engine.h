@@ -24,8 +24,9 @@ struct Submission {
   int watched_rank = -1;  // whose lines alone are wanted; an error where the job has no such rank
   std::optional<spec::Compute> hosts;  // `--hosts`
   bool all_nodes = false;              // `launch` without -N: all that an allocation of Slurm around us has
-  std::string compute;                 // `--compute`; empty: what the job file names, or the default
-  bool foreground = false;             // the job ends when the submitter does (control connection closed)
+  std::string jobs;         // where the engine wants the job's folder; empty: among the jobs of $PHALANX_HOME
+  std::string compute;      // `--compute`; empty: what the job file names, or the default
+  bool foreground = false;  // the job ends when the submitter does (control connection closed)
   std::function<void(const std::string& line)> say;  // what takes a while, while it does
 };
 

@@ -36,7 +36,7 @@ Error taken(const job::Layout& job) {
 }
 
 Result<NewFolder> NewFolder::make(const job::Layout& job) {
-  const std::string jobs = job::jobs_folder();
+  const std::string jobs = job.folder.substr(0, job.folder.rfind('/'));
   TRY(make_folders(jobs));
   clear_abandoned(jobs);
   job::Layout layout{jobs + "/" + kStart + job::random_name()};

@@ -1,4 +1,4 @@
-// new_folder.h - a job's folder while it is being filled: among those of other jobs, under a name that nobody
+// new_folder.h - a job's folder while it is being filled: beside where it will be, under a name that nobody
 // takes for a job's. It gets the job's name when all is in it, so a job is seen whole or not at all.
 //
 // What a killed submission leaves is no job, and the next one clears it away.

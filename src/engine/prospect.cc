@@ -28,7 +28,7 @@ Status check_rank(int watched, int world, bool tasks) {
 std::string privacy_note(const std::string& folder) {
   struct stat info {};
   if (::stat(folder.c_str(), &info) != 0 || (info.st_mode & 0077) == 0) return "";
-  return job::jobs_folder() + ": this file system has no private folders, so others on it can read the job";
+  return folder + ": this file system has no private folders, so others on it can read the job";
 }
 
 }  // namespace
@@ -41,10 +41,14 @@ Result<std::string> choose_name(const spec::JobSpec& spec) {
   return spec.name;
 }
 
+job::Layout layout_of(const Submission& submission, const std::string& name) {
+  return submission.jobs.empty() ? job::Layout::of(name) : job::Layout{submission.jobs + "/" + name};
+}
+
 Result<Prospect> look_ahead(const Submission& submission, const std::string& name,
                             std::vector<plan::AllocatedNode> nodes, Paths paths) {
   const spec::JobSpec& spec = submission.spec;
-  const job::Layout layout = job::Layout::of(name);
+  const job::Layout layout = layout_of(submission, name);
   Prospect prospect;
   plan::Allocation& allocation = prospect.allocation;
   allocation.job = name;

@@ -29,6 +29,9 @@ struct Prospect {
 // that name.
 Result<std::string> choose_name(const spec::JobSpec& spec);
 
+// Where the job's folder will be.
+job::Layout layout_of(const Submission& submission, const std::string& name);
+
 // `nodes`: what the engine gives, or hopes for. Code::invalid: the job cannot run so, with the cure.
 Result<Prospect> look_ahead(const Submission& submission, const std::string& name,
                             std::vector<plan::AllocatedNode> nodes, Paths paths = Paths::here);

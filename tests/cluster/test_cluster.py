@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import os
 import pty
+import signal
+import termios
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -289,6 +291,30 @@ exec /bin/mount "$@"
     assert phalanx.run("cluster", "down", file, env=finds(bare)).returncode == 0
     assert not credentials.exists()
     assert bare.machines["h1"].call("cat", "/etc/fstab") == FSTAB
+
+
+def test_a_terminal_shows_again_what_is_typed_when_the_password_is_not_given(
+    phalanx: Phalanx, bare: Hosts
+) -> None:
+    file = phalanx.folder / "cluster.yml"
+    file.write_text(
+        "name: lab\nhead: h1\nnodes: h1\nuser: root\n"
+        "shared: {path: /srv/app, type: cifs, source: //head/CcpSpoolDir/app, username: admin}\n"
+    )
+    master, slave = pty.openpty()
+    process = phalanx.start("cluster", "up", file, env=finds(bare), stdin=slave)
+    assert process.stdout
+    shown = ""
+    while not shown.endswith("app: "):
+        character = process.stdout.read(1)
+        assert character, shown
+        shown += character
+    assert not termios.tcgetattr(slave)[3] & termios.ECHO
+    process.send_signal(signal.SIGINT)
+    assert process.wait() in (-signal.SIGINT, 130)
+    assert termios.tcgetattr(slave)[3] & termios.ECHO
+    os.close(slave)
+    os.close(master)
 
 
 def test_a_wrong_file_is_refused_with_its_place(phalanx: Phalanx) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -164,3 +165,35 @@ def test_launch_in_an_allocation_asks_for_no_more_than_it_has(phalanx: Phalanx, 
     done = slurm.run("salloc", "--nodes=2", *inner, env=env)
     assert done.returncode == 125
     assert "3 nodes are wanted, and the allocation has 2" in done.stderr
+
+
+def test_a_job_on_slurm_lies_in_the_folder_of_its_compute(
+    phalanx: Phalanx, slurm: Slurm, tmp_path: Path
+) -> None:
+    phalanx.home.mkdir()
+    lab = tmp_path / "lab"
+    (phalanx.home / "computes.yml").write_text(f"computes:\n  place: {{type: slurm, folder: {lab}}}\n")
+    place = Place("slurm", phalanx, {"SLURM_CONF": slurm.environment()["SLURM_CONF"]}, [])
+    file = job_file(tmp_path, "mkdir -p outputs; echo $PHALANX_JOB_FOLDER > outputs/where; cat hello.txt")
+    done = place.submit(file, "--name", "job")
+    assert done.returncode == 0, done.stderr
+    assert (lab / "jobs/job/events.jsonl").exists()
+    assert (lab / "jobs/job/nodes/0/wd/outputs/where").read_text() == f"{lab}/jobs/job\n"
+    assert shown(place, "job")["state"] == "Completed"
+    assert place.run("logs", "job").stdout.count("hello") >= 1
+    assert [one["name"] for one in json.loads(place.run("list", "-o", "json").stdout)] == ["job"]
+    assert place.submit(file, "--name", "job").returncode == 125
+    assert f'--output="{lab}/jobs/' in place.submit(file, "--dry-run").stdout
+
+
+def test_nobody_elses_program_is_run_on_slurm(phalanx: Phalanx, slurm: Slurm, tmp_path: Path) -> None:
+    phalanx.home.mkdir()
+    lab = tmp_path / "lab"
+    (lab / f"bin-{os.geteuid()}").mkdir(parents=True)
+    (lab / f"bin-{os.geteuid()}").chmod(0o777)
+    (phalanx.home / "computes.yml").write_text(f"computes:\n  place: {{type: slurm, folder: {lab}}}\n")
+    place = Place("slurm", phalanx, {"SLURM_CONF": slurm.environment()["SLURM_CONF"]}, [])
+    done = place.submit(job_file(tmp_path, "true"), "--name", "job")
+    assert done.returncode == 125
+    assert "not yours alone to write" in done.stderr
+    assert not (lab / "jobs/job").exists()

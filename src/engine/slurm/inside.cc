@@ -64,7 +64,7 @@ Result<Handle> launch_inside(Submission submission, Interrupts& interrupts) {
   UniqueFd ours(control[0]), theirs(control[1]);
   const OwnersUmask umask;
   interrupts.hold();
-  const std::string program = TRY(remote::keep_own_program());
+  const std::string program = TRY(remote::keep_own_program(job::home() + "/bin"));
   NewFolder folder = TRY(NewFolder::make(layout));
   TRY(fill_folder(submission, prospect, folder, interrupts));
   TRY(make_folders(folder.layout().system_logs()));

@@ -51,8 +51,9 @@ std::vector<std::string> environment_for_slurm(const std::vector<std::string>& s
   return lines;
 }
 
-ScriptParts parts_of(const spec::JobSpec& spec, const std::string& name, std::string program) {
-  return {name, job::Layout::of(name).folder, std::move(program), spec.resources.instance_count, 0};
+ScriptParts parts_of(const spec::JobSpec& spec, const std::string& name, std::string folder,
+                     std::string program) {
+  return {name, std::move(folder), std::move(program), spec.resources.instance_count, 0};
 }
 
 Status record(job::EventLog& events, const char* kind, json::object data) {
@@ -91,6 +92,30 @@ remote::Order order_of(Submission& submission, Prospect& prospect, const spec::C
   return order;
 }
 
+// Where all nodes see them: the jobs' folders, and this program.
+std::string jobs_of(const spec::Compute& compute) {
+  return compute.folder.empty() ? job::jobs_folder() : compute.folder + "/jobs";
+}
+
+std::string bin_of(const spec::Compute& compute) {  // of this user: all may use the folder
+  return compute.folder.empty() ? job::home() + "/bin"
+                                : compute.folder + "/bin-" + std::to_string(::geteuid());
+}
+
+// Among our own jobs, where `list` and all others look for it.
+Status list_among_ours(const job::Layout& layout, const std::string& name) {
+  const job::Layout ours = job::Layout::of(name);
+  if (ours.folder == layout.folder) return Done{};
+  TRY(make_folders(job::jobs_folder()));
+  if (::symlink(layout.folder.c_str(), ours.folder.c_str()) != 0) return errno_error(ours.folder);
+  return Done{};
+}
+
+void forget(const job::Layout& layout, const std::string& name) {
+  (void)remove_tree(layout.folder);
+  (void)remove_tree(job::Layout::of(name).folder);
+}
+
 }  // namespace
 
 Result<plan::Plan> preview(const Submission& submission, const spec::Compute&) {
@@ -99,21 +124,25 @@ Result<plan::Plan> preview(const Submission& submission, const spec::Compute&) {
 
 std::string preview_script(const Submission& submission, const spec::Compute& compute,
                            const std::string& name) {
-  return script(submission.spec, compute, parts_of(submission.spec, name, remote::own_program_path()));
+  return script(submission.spec, compute,
+                parts_of(submission.spec, name, jobs_of(compute) + "/" + name,
+                         remote::own_program_path(bin_of(compute))));
 }
 
 Result<Handle> submit(Submission submission, const spec::Compute& compute, Interrupts& interrupts) {
   const std::string name = TRY(choose_name(submission.spec));
+  submission.jobs = jobs_of(compute);
   Prospect prospect = TRY(look_ahead(submission, name, hoped_for(submission.spec)));
-  const job::Layout layout = job::Layout::of(name);
+  const job::Layout layout = layout_of(submission, name);
   const std::vector<std::string> environment = environment_for_slurm(submission.environment);
   const OwnersUmask umask;
   interrupts.hold();
-  const std::string program = TRY(remote::keep_own_program());
+  const std::string program = TRY(remote::keep_own_program(bin_of(compute)));
   NewFolder folder = TRY(NewFolder::make(layout));
   TRY(fill_folder(submission, prospect, folder, interrupts));
   TRY(make_folders(folder.layout().system_logs()));
-  const std::string batch = script(submission.spec, compute, parts_of(submission.spec, name, program));
+  const std::string batch =
+      script(submission.spec, compute, parts_of(submission.spec, name, layout.folder, program));
   TRY(write_file(folder.layout().folder + "/sbatch.sh", batch, 0700));
   const std::vector<std::string> notes = prospect.plan.notes;
   const int nodes = submission.spec.resources.instance_count, world = prospect.plan.world;
@@ -125,9 +154,10 @@ Result<Handle> submit(Submission submission, const spec::Compute& compute, Inter
   TRY(record(folder.events(), "submitted", std::move(first)));
   if (interrupts.waiting() != 0) return Error{Code::unavailable, "interrupted"};
   TRY(folder.settle());
-  const auto id = sbatch(layout.folder + "/sbatch.sh", environment);
+  const Status listed = list_among_ours(layout, name);
+  const auto id = listed ? sbatch(layout.folder + "/sbatch.sh", environment) : listed.error();
   if (!id) {
-    (void)remove_tree(layout.folder);
+    forget(layout, name);
     return id.error();
   }
   TRY(record(folder.events(), "queued", {{"scheduler", "slurm"}, {"id", *id}}));

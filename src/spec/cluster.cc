@@ -1,7 +1,9 @@
 #include "spec/cluster.h"
 
 #include <algorithm>
+#include <cctype>
 #include <functional>
+#include <iterator>
 #include <set>
 
 #include "base/files.h"
@@ -20,6 +22,18 @@ bool made_of(std::string_view text, std::string_view more) {
   return !text.empty() && text.find_first_not_of(std::string(kPlain) + std::string(more)) == text.npos;
 }
 
+// Folders that a system has for itself: over them nothing may be mounted, and not all may write there.
+bool is_of_the_system(const std::string& path) {
+  const auto is = [&](const char* own) { return path == own; };
+  const auto is_in = [&](const std::string& own) { return path == own || path.starts_with(own + "/"); };
+  constexpr const char* kAlone[] = {"/usr",     "/usr/bin", "/usr/lib", "/usr/sbin", "/usr/local", "/var",
+                                    "/var/lib", "/var/log", "/var/tmp", "/tmp",      "/home"};
+  constexpr const char* kWhole[] = {"/bin",   "/boot", "/dev",  "/etc", "/lib",  "/lib32",
+                                    "/lib64", "/proc", "/root", "/run", "/sbin", "/sys"};
+  return std::any_of(std::begin(kAlone), std::end(kAlone), is) ||
+         std::any_of(std::begin(kWhole), std::end(kWhole), is_in);
+}
+
 class ClusterReader {
  public:
   ClusterReader(const Fields& fields, std::string base) : fields_(fields), base_(std::move(base)) {}
@@ -36,6 +50,12 @@ class ClusterReader {
          {"partition", text("partition", out_.partition, "-_", "letters, digits, '-' and '_'")},
          {"shared", [this](const Node& node) { read_shared(node); }},
          {"pytorch", [this](const Node& node) { read_pytorch(node); }}});
+    std::string partition = out_.partition;
+    for (char& letter : partition) letter = static_cast<char>(std::tolower(letter));
+    if (partition == "default" || partition == "all")
+      report().error(
+          root.find("partition")->place,
+          "partition is " + out_.partition + ", which means something else to Slurm; call it main");
     require(root);
     return std::move(out_);
   }
@@ -142,6 +162,10 @@ class ClusterReader {
                                    : SharedFolder::Kind::none;
     if (shared.path.empty() && node.find("path") == nullptr)
       report().error(node.place, "shared has no path; write shared: {path: /shared}");
+    if (shared.kind != SharedFolder::Kind::none && is_of_the_system(shared.path))
+      report().error(node.find("path")->place,
+                     "shared.path is " + shared.path +
+                         ", which each host has for itself; name a folder of its own, such as /shared");
     const bool cifs = shared.kind == SharedFolder::Kind::cifs;
     for (const char* key : {"source", "username", "domain", "vers", "dir_mode", "file_mode", "password_file"})
       if (const Node* value = node.find(key); value != nullptr && !cifs)

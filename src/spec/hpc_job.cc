@@ -103,6 +103,7 @@ class JobReader {
   bool is_sweep(const Element& task);
   void name_tasks();
   std::vector<std::string> dependencies(const Element& task);
+  bool waits(const Element& task);  // for another
   int nodes_of_tasks();
 
   const Element& job_;
@@ -111,6 +112,7 @@ class JobReader {
   std::string unit_ = "core";   // of the job, as a job file says it
   std::string kind_ = "Cores";  // as attributes end: MinCores
   std::vector<const Element*> tasks_;
+  size_t pairs_ = 0;                                          // of tasks of which one waits for the other
   std::vector<std::string> names_;                            // of tasks_, each once
   std::map<std::string, std::vector<std::string>> called_;    // all of a name in the XML
   std::map<std::string, std::vector<std::string>> in_group_;  // by GroupId
@@ -295,7 +297,7 @@ void JobReader::read_nodes() {
 int JobReader::nodes_of_tasks() {
   int64_t sum = 0;
   for (size_t i = 0; i < tasks_.size(); ++i)
-    if (dependencies(*tasks_[i]).empty()) sum += number(*tasks_[i], "MinNodes").value_or(1);
+    if (!waits(*tasks_[i])) sum += number(*tasks_[i], "MinNodes").value_or(1);
   return static_cast<int>(std::clamp<int64_t>(sum, 1, 1 << 20));
 }
 
@@ -344,8 +346,17 @@ void JobReader::name_tasks() {
         parents_[text(child, "GroupId")].push_back(text(parent, "GroupId"));
 }
 
+bool JobReader::waits(const Element& task) {
+  const auto parents = parents_.find(text(task, "GroupId"));
+  return !trimmed(text(task, "DependsOn")).empty() || !trimmed(text(task, "Depend")).empty() ||
+         (parents != parents_.end() && !parents->second.empty());
+}
+
+// A name stands for all tasks that are called so, and thousands of those may wait for thousands.
 std::vector<std::string> JobReader::dependencies(const Element& task) {
+  constexpr size_t kMost = 200'000;
   std::vector<std::string> after;
+  if (!waits(task) || pairs_ > kMost) return after;
   std::set<std::string> seen;
   const auto add = [&](const std::vector<std::string>& names) {
     for (const std::string& name : names)
@@ -361,6 +372,11 @@ std::vector<std::string> JobReader::dependencies(const Element& task) {
   }
   if (const auto parents = parents_.find(text(task, "GroupId")); parents != parents_.end())
     for (const std::string& group : parents->second) add(in_group_[group]);
+  pairs_ += after.size();
+  if (pairs_ > kMost)
+    report_.error(place(task, task.find("DependsOn") ? "DependsOn" : "Depend"),
+                  "the names that tasks depend on stand for more than " + std::to_string(kMost) +
+                      " pairs of tasks; let one task that does nothing stand between the many and the many");
   return after;
 }
 

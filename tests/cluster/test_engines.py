@@ -197,3 +197,20 @@ def test_nobody_elses_program_is_run_on_slurm(phalanx: Phalanx, slurm: Slurm, tm
     assert done.returncode == 125
     assert "not yours alone to write" in done.stderr
     assert not (lab / "jobs/job").exists()
+
+
+def test_nodes_of_a_slurm_compute_are_those_that_a_job_may_have(
+    phalanx: Phalanx, slurm: Slurm, tmp_path: Path
+) -> None:
+    phalanx.home.mkdir()
+    (phalanx.home / "computes.yml").write_text("computes:\n  place: {type: slurm, nodes: 'n[3-4]'}\n")
+    place = Place("slurm", phalanx, {"SLURM_CONF": slurm.environment()["SLURM_CONF"]}, [])
+    file = job_file(tmp_path, "hostname")
+    for count, expected in ((1, {"n3", "n4"}), (2, {"n3", "n4"})):
+        name = f"job-{count}"
+        done = place.submit(file, "--name", name, "--nodes", str(count))
+        assert done.returncode == 0, done.stderr
+        assert {node["host"] for node in shown(place, name)["nodes"]} <= expected
+    done = place.submit(file, "--nodes", "3")
+    assert done.returncode == 125
+    assert "the job wants 3 nodes, and compute place has 2 (its key nodes)" in done.stderr

@@ -5,17 +5,20 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "base/files.h"
 #include "engine/prospect.h"
 #include "engine/remote/order.h"
 #include "engine/remote/own_program.h"
+#include "engine/slurm/queue.h"
 #include "engine/slurm/script.h"
 #include "job/event.h"
 #include "job/layout.h"
 #include "job/submitted.h"
 #include "machine/machine.h"
 #include "process/capture.h"
+#include "spec/hostlist.h"
 #include "spec/parse.h"
 
 namespace phalanx::engine::slurm {
@@ -111,6 +114,27 @@ Status list_among_ours(const job::Layout& layout, const std::string& name) {
   return Done{};
 }
 
+// `nodes` of a compute are those that a job may have, and --nodelist of sbatch those that it must have:
+// unless it takes all of them, the others are excluded.
+Result<spec::Compute> within_its_nodes(const spec::JobSpec& spec, spec::Compute compute,
+                                       const std::vector<std::string>& environment) {
+  if (compute.nodes.empty() || !spec::named_nodes(spec).empty()) return compute;
+  std::set<std::string> may;
+  for (const std::string& range : compute.nodes)
+    for (std::string& node : TRY(spec::expand_hostlist(range))) may.insert(std::move(node));
+  const auto wanted = static_cast<size_t>(spec.resources.instance_count);
+  if (wanted > may.size())
+    return Error{Code::invalid, "the job wants " + std::to_string(wanted) + " nodes, and compute " +
+                                    compute.name + " has " + std::to_string(may.size()) + " (its key nodes)"};
+  if (wanted == may.size()) return compute;
+  std::vector<std::string> others;
+  for (const Node& node : TRY(Queue(environment).nodes()))
+    if (!may.contains(node.name)) others.push_back(node.name);
+  compute.nodes.clear();
+  if (!others.empty()) compute.exclude.push_back(spec::fold_hostlist(others));
+  return compute;
+}
+
 void forget(const job::Layout& layout, const std::string& name) {
   (void)remove_tree(layout.folder);
   (void)remove_tree(job::Layout::of(name).folder);
@@ -124,13 +148,15 @@ Result<plan::Plan> preview(const Submission& submission, const spec::Compute&) {
 
 std::string preview_script(const Submission& submission, const spec::Compute& compute,
                            const std::string& name) {
-  return script(submission.spec, compute,
+  const auto within = within_its_nodes(submission.spec, compute, submission.environment);
+  return script(submission.spec, within ? *within : compute,
                 parts_of(submission.spec, name, jobs_of(compute) + "/" + name,
                          remote::own_program_path(bin_of(compute))));
 }
 
-Result<Handle> submit(Submission submission, const spec::Compute& compute, Interrupts& interrupts) {
+Result<Handle> submit(Submission submission, const spec::Compute& wanted, Interrupts& interrupts) {
   const std::string name = TRY(choose_name(submission.spec));
+  const spec::Compute compute = TRY(within_its_nodes(submission.spec, wanted, submission.environment));
   submission.jobs = jobs_of(compute);
   Prospect prospect = TRY(look_ahead(submission, name, hoped_for(submission.spec)));
   const job::Layout layout = layout_of(submission, name);

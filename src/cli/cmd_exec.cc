@@ -51,10 +51,15 @@ const char* to_text(Outcome::Is is) {
 std::string ending_of(const Outcome& outcome) {
   if (outcome.is == Outcome::Is::timed_out) return "stopped by the time limit";
   if (outcome.is == Outcome::Is::stopped) return "stopped";
-  if (outcome.is == Outcome::Is::away) return "did not run to its end";
+  if (outcome.is == Outcome::Is::away) return outcome.was_running ? "was lost while it ran" : "did not run";
   if (outcome.code == 0) return "";
   const char* name = outcome.code > 128 ? ::sigabbrev_np(outcome.code - 128) : nullptr;
   return "exit code " + std::to_string(outcome.code) + (name ? " (SIG" + std::string(name) + ")" : "");
+}
+
+std::string how_many_ended_well(size_t good, size_t all) {
+  if (good == 0) return "failed on " + (all == 2 ? "both" : "all " + std::to_string(all)) + " nodes";
+  return std::to_string(good) + " of " + std::to_string(all) + " nodes ended with 0";
 }
 
 struct ExecOptions {
@@ -77,7 +82,7 @@ class Session {
         runner_(loop_, options_.inside ? spec::Compute::Kind::slurm : options_.compute.kind,
                 std::move(targets), options_.command.limit, own_environment(),
                 {[this](size_t node, std::string_view bytes) { on_output(node, bytes); },
-                 [this](size_t node) { on_ended(node); },
+                 [this](size_t node) { on_ended(node); }, [this] { on_finished(); },
                  [this] {
                    if (input_) input_->hungry();
                  }}) {
@@ -137,7 +142,10 @@ class Session {
       say(names_[node] + ": " + outcome.text);  // the others may go on for hours
     for (const auto& output : outputs_)
       if (const Status taken = output->end(node, ending_of(outcome)); !taken) give_up(taken.error());
-    if (!runner_.running() && (outlet_.empty() || signal_ != 0)) loop_.stop();
+  }
+
+  void on_finished() {
+    if (outlet_.empty() || signal_ != 0) loop_.stop();
   }
 
   void on_emptied() {
@@ -152,7 +160,12 @@ class Session {
   }
 
   void on_signal(int signal) {
-    if (signal_ != 0) return runner_.give_up();
+    if (signal_ != 0) {
+      runner_.give_up();
+      if (signal == SIGINT && runner_.canceling())
+        say("canceling its jobs; once more Ctrl-C does not wait until Slurm has done it");
+      return;
+    }
     signal_ = signal;
     runner_.pause(false);  // their ends are wanted, whoever reads their output
     if (signal == SIGINT) say("stopping it on all nodes; once more Ctrl-C does not wait for their answers");
@@ -232,8 +245,9 @@ class Session {
         same->second.push_back(names_[i]);
     }
     for (const auto& [text, nodes] : troubles) say(spec::fold_hostlist(nodes) + ": " + text);
-    if (!troubles.empty() && names_.size() > 1)
-      say("exit code 0 on " + std::to_string(good) + " of " + std::to_string(names_.size()) + " nodes");
+    if (!troubles.empty() && names_.size() > 1 && (signal_ == 0 || good > 0))
+      say(how_many_ended_well(good, names_.size()));
+    if (const std::string left = runner_.left(); !left.empty()) say(left);
     if (!refused_by_pip.empty())
       say(explain_externally_managed(refused_by_pip, options_.command.words, options_.compute));
     if (!not_found.empty()) say(explain_not_found(not_found, options_.command.words));
@@ -281,18 +295,22 @@ class Exec : public Command {
         ->type_name("SECONDS")
         ->check([](const std::string& text) { return at_least(text, 1); });
     app.add_flag("--sudo", options_.command.sudo, "As root, by sudo without a password");
-    output_.declare(app);
+    app.add_option("-o,--output", output_, "Print for programs, at the end")
+        ->type_name("json|yaml")
+        ->check([](const std::string& text) {
+          return text == "json" || text == "yaml" ? std::string() : text + " is none of json, yaml";
+        });
   }
 
   int run() override {
+    if (const Status chosen = check_choice(); !chosen) return fail(chosen.error(), kRefused);
     auto& words = options_.command.words;
     words = app_->remaining();
     if (!words.empty() && words[0] == "--") words.erase(words.begin());
     if (words.empty() || words[0].empty())
       return fail("exec: no command: phalanx exec -- uname -r (`phalanx exec --help` explains it)", kRefused);
-    if (output_.format() == Format::tsv) return fail("exec: -o: json or yaml", kRefused);
-    options_.json = output_.format() == Format::json;
-    options_.yaml = output_.format() == Format::yaml;
+    options_.json = output_ == "json";
+    options_.yaml = output_ == "yaml";
     options_.command.limit = std::chrono::seconds(timeout_);
     if (const Status found = find_compute(); !found) return fail(found.error(), kRefused);
     auto targets = engine::exec::targets(options_.compute, options_.inside, choice_, options_.command,
@@ -302,6 +320,19 @@ class Exec : public Command {
   }
 
  private:
+  // A variable that is empty is no wish for all nodes.
+  Status check_choice() const {
+    for (const char* option : {"--nodes", "--group", "--exclude"})
+      for (const std::string& text : app_->get_option(option)->results())
+        if (text.find_first_not_of(" \t\n,") == text.npos)
+          return Error{
+              Code::invalid,
+              std::string("exec: ") + option +
+                  " is empty (a variable that is not set?): name nodes, or leave " + option + " out" +
+                  (option == std::string("--exclude") ? " to leave out none" : " to ask all of them")};
+    return Done{};
+  }
+
   Status find_compute() {
     if (compute_.empty() && engine::slurm::inside_allocation()) {
       options_.inside = true;
@@ -318,7 +349,7 @@ class Exec : public Command {
   engine::exec::Choice choice_;
   ExecOptions options_;
   int timeout_ = 0;
-  OutputOption output_;
+  std::string output_;
 };
 
 }  // namespace

@@ -111,7 +111,7 @@ def test_equal_outputs_are_one_block_and_the_end_is_part_of_it(bed: Bed) -> None
         f"---- {one}: exit code 3 ----\nsame\nmore\n---- {first}[2-4] (3 nodes) ----\nsame\nmore\n"
     )
     assert f"phalanx: {one}: exit code 3\n" in done.stderr
-    assert "exit code 0 on 3 of 4 nodes" in done.stderr
+    assert "phalanx: 3 of 4 nodes ended with 0\n" in done.stderr
     assert len(rest) == 3
 
 
@@ -120,6 +120,9 @@ def test_the_exit_code_is_the_highest(bed: Bed) -> None:
     done = bed.run(f"exit $(uname -n | tr -d {name})")
     assert done.returncode == 4
     assert f"{name}2: exit code 2\n" in done.stderr
+    assert "phalanx: failed on all 4 nodes\n" in done.stderr
+    both = bed.run("--nodes", f"{name}[1-2]", "--", "false")
+    assert both.stderr == f"phalanx: {name}[1-2]: exit code 1\nphalanx: failed on both nodes\n"
 
 
 def test_a_command_that_is_not_there_is_127_and_said(bed: Bed) -> None:
@@ -270,6 +273,24 @@ def test_a_disk_that_is_full_ends_it(phalanx: Phalanx) -> None:
     assert "standard output cannot be written: No space left on device" in done.stderr
 
 
+@pytest.mark.parametrize("option", ["--nodes", "--group", "--exclude"])
+def test_an_empty_choice_is_no_wish_for_all_nodes(phalanx: Phalanx, option: str) -> None:
+    for empty in ("", " ", ","):
+        done = phalanx.run("exec", option, empty, "--", "echo", "ran")
+        assert (done.returncode, done.stdout) == (125, "")
+        assert f"exec: {option} is empty (a variable that is not set?)" in done.stderr
+        assert f"leave {option} out" in done.stderr
+
+
+def test_help_offers_what_is_taken(phalanx: Phalanx) -> None:
+    assert "--output json|yaml " in phalanx.run("exec", "--help").stdout
+    assert phalanx.run("exec", "-o", "yaml", "--", "true").returncode == 0
+    for word in ("tsv", "table"):
+        done = phalanx.run("exec", "-o", word, "--", "true")
+        assert done.returncode == 125
+        assert f"{word} is none of json, yaml" in done.stderr
+
+
 def test_usage(phalanx: Phalanx) -> None:
     assert "no command" in phalanx.run("exec").stderr
     both = phalanx.run("exec", "--folded", "--interleaved", "--", "true")
@@ -340,7 +361,7 @@ def test_a_host_that_is_down_is_said_and_the_others_run(phalanx: Phalanx, hosts:
     assert done.returncode == 125
     assert lines(done.stdout) == ["h1: h1", "h2: h2"]
     assert "phalanx: h3: " in done.stderr
-    assert "exit code 0 on 2 of 3 nodes" in done.stderr
+    assert "phalanx: 2 of 3 nodes ended with 0\n" in done.stderr
 
 
 def test_a_host_that_dies_meanwhile_is_said(phalanx: Phalanx, hosts: Hosts) -> None:
@@ -395,6 +416,10 @@ def test_a_node_that_takes_no_jobs_is_said_and_nobody_waits(phalanx: Phalanx, sl
     done = phalanx.run("exec", "--compute", "lab", "--group", "small", "--", "uname", "-n", env=finds(slurm))
     assert (done.returncode, done.stdout) == (125, "n1: n1\n")
     assert "phalanx: n2: takes no jobs (drained): bad disk" in done.stderr
+    folded = phalanx.run(
+        "exec", "--compute", "lab", "--group", "small", "--folded", "--", "true", env=finds(slurm)
+    )
+    assert "---- n2: did not run ----" in folded.stdout
 
 
 def test_a_node_that_ones_own_job_fills_is_asked_beside_it(phalanx: Phalanx, slurm: Slurm) -> None:
@@ -421,6 +446,62 @@ def test_a_node_that_others_fill_is_said(phalanx: Phalanx, slurm: Slurm) -> None
         )
     assert (done.returncode, done.stdout) == (125, ""), done.stderr
     assert "n1: all its CPUs are in use by jobs of others; try again later" in done.stderr
+
+
+@pytest.mark.parametrize("begun", [False, True])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_who_does_not_wait_for_the_end_leaves_no_job(
+    phalanx: Phalanx, slurm: Slurm, begun: bool, number: int
+) -> None:
+    """A second signal, as soon as there is a job, which may have its command or not; `timeout` sends two."""
+    describe_slurm(phalanx)
+    slurm.wait("all nodes to answer", lambda: set(slurm.node_states().values()) == {"idle"})
+    process = phalanx.start("exec", "--compute", "lab", "echo begun; sleep 4325", env=finds(slurm))
+    assert process.stdout
+    if begun:
+        for _ in slurm.names:
+            assert process.stdout.readline().endswith("begun\n")
+    else:
+        eventually(lambda: bool(slurm.jobs()))
+    process.send_signal(number)
+    if number == signal.SIGINT:  # so that the two are not taken for one
+        while "once more Ctrl-C" not in process.stdout.readline():
+            assert process.poll() is None
+    process.send_signal(number)
+    said = process.communicate(timeout=120)[0]
+    assert process.returncode == 128 + number
+    assert "did not confirm" not in said
+    eventually(lambda: not slurm.jobs())
+
+
+def test_who_does_not_wait_for_a_node_that_is_silent_leaves_no_job(phalanx: Phalanx, slurm: Slurm) -> None:
+    """Its srun has a job, and gets no step begun."""
+    describe_slurm(phalanx)
+    slurm.wait("all nodes to answer", lambda: set(slurm.node_states().values()) == {"idle"})
+    slurm.cut_link("n1")
+    try:
+        process = phalanx.start("exec", "--compute", "lab", "--nodes", "n1", "sleep 4326", env=finds(slurm))
+        eventually(lambda: "RUNNING" in slurm.jobs().values())
+        process.send_signal(signal.SIGINT)
+        assert process.stdout
+        assert "once more Ctrl-C" in process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=120)
+        assert process.returncode == 130
+        assert set(slurm.jobs().values()) <= {"COMPLETING"}
+    finally:
+        slurm.mend_link("n1")
+    eventually(lambda: not slurm.jobs())
+
+
+def test_a_caller_killed_before_the_command_begins_leaves_no_job(phalanx: Phalanx, slurm: Slurm) -> None:
+    describe_slurm(phalanx)
+    slurm.wait("all nodes to answer", lambda: set(slurm.node_states().values()) == {"idle"})
+    process = phalanx.start("exec", "--compute", "lab", "sleep 4327", env=finds(slurm))
+    eventually(lambda: bool(slurm.jobs()))
+    process.kill()
+    process.communicate(timeout=60)
+    eventually(lambda: not slurm.jobs())
 
 
 def test_inside_an_allocation_its_nodes_are_asked_at_once(phalanx: Phalanx, slurm: Slurm) -> None:

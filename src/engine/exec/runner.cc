@@ -21,6 +21,13 @@ constexpr std::chrono::seconds kPatience{3};
 // The script takes 2 s from SIGTERM to SIGKILL; the rest is for a slow network.
 constexpr std::chrono::seconds kPatienceToEnd{10};
 constexpr int kSshItself = 255;
+constexpr std::chrono::milliseconds kBetweenCancels{300};
+
+std::string job_of(const std::vector<Target>& targets) {
+  for (const Target& target : targets)
+    if (!target.job.empty()) return target.job;
+  return "";
+}
 
 std::string last_line(const std::string& text) { return check::last_line(text); }
 
@@ -59,7 +66,8 @@ Runner::Runner(Loop& loop, spec::Compute::Kind kind, std::vector<Target> targets
       hooks_(std::move(hooks)),
       open_files_(process::raise_open_files()),  // four for each node
       nodes_(targets_.size()),
-      living_(targets_.size()) {}
+      living_(targets_.size()),
+      job_(job_of(targets_)) {}
 
 Runner::~Runner() = default;
 
@@ -117,8 +125,48 @@ void Runner::stop(bool interrupted) {
 }
 
 void Runner::give_up() {
-  for (Node& node : nodes_)
-    if (node.outcome.is == Outcome::Is::running) node.carrier->signal(SIGKILL);
+  abandoned_ = std::exchange(given_up_, true);
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    Node& node = nodes_[i];
+    // One that has no command yet has had its SIGTERM; killed now, its request may still become a job.
+    const bool asks = !targets_[i].job.empty() && !node.begun && !abandoned_;
+    if (node.outcome.is == Outcome::Is::running && !asks) node.carrier->signal(SIGKILL);
+  }
+  if (!abandoned_) return cancel_jobs();
+  if (canceler_)
+    canceler_->signal(SIGKILL);
+  else if (canceling_)
+    on_canceled(1, true);
+}
+
+void Runner::cancel_jobs() {
+  if (job_.empty() || canceler_) return;
+  canceling_ = true;
+  const bool is_last = living_ == 0;
+  process::Streamed::Hooks hooks{[](std::string_view) {}, [](std::string_view) {},
+                                 [this, is_last](int code) { on_canceled(code, is_last); }};
+  auto canceler = process::Streamed::start(loop_, {"scancel", "--quiet", "--name=" + job_}, environment_,
+                                           std::move(hooks), open_files_ ? &*open_files_ : nullptr);
+  if (!canceler) return on_canceled(1, true);
+  canceler_ = *std::move(canceler);
+  cancel_timer_ = loop_.after(kPatienceToEnd, [this] { canceler_->signal(SIGKILL); });
+}
+
+void Runner::on_canceled(int code, bool was_last) {
+  canceler_.reset();
+  cancel_timer_.cancel();
+  left_ = code != 0;
+  if (!abandoned_ && (living_ > 0 || !was_last)) {  // a request may have been on its way
+    cancel_timer_ = loop_.after(kBetweenCancels, [this] { cancel_jobs(); });
+    return;
+  }
+  canceling_ = false;
+  if (living_ == 0) hooks_.finished();
+}
+
+std::string Runner::left() const {
+  return left_ ? "Slurm did not confirm that its jobs are canceled; when it answers: scancel --name=" + job_
+               : "";
 }
 
 void Runner::on_errors(size_t i, std::string_view bytes) {
@@ -179,9 +227,11 @@ std::string Runner::why_away(const Node& node, const std::string& name, int code
 void Runner::on_ended(size_t i, int code) {
   Node& node = nodes_[i];
   if (!node.line.empty()) on_line(i, std::exchange(node.line, {}));
+  const bool has_job = !targets_[i].job.empty();
+  if (has_job && !node.code && (node.made_to_end || code > 128)) unsure_ = true;
   if (node.made_to_end)
     return settle(i, {*node.made_to_end, 0,
-                      code == 128 + SIGKILL && node.begun && !node.code
+                      code == 128 + SIGKILL && node.begun && !node.code && !has_job
                           ? "did not say that it has ended; it may still run there"
                           : ""});
   if (node.code) return settle(i, {Outcome::Is::ended, *node.code, ""});
@@ -191,9 +241,10 @@ void Runner::on_ended(size_t i, int code) {
 void Runner::settle(size_t i, Outcome outcome) {
   nodes_[i].outcome = std::move(outcome);
   nodes_[i].patience.cancel();
-  --living_;
+  if (--living_ == 0 && unsure_ && !canceling_ && !abandoned_) cancel_jobs();
   hooks_.ended(i);
   hooks_.hungry();
+  if (!running()) hooks_.finished();
 }
 
 }  // namespace phalanx::engine::exec

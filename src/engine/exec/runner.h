@@ -39,7 +39,8 @@ class Runner {
   struct Hooks {
     std::function<void(size_t node, std::string_view bytes)> output;
     std::function<void(size_t node)> ended;
-    std::function<void()> hungry;  // input is wanted; maybe not for the first time
+    std::function<void()> finished;  // all have ended, and nothing of them is left at Slurm
+    std::function<void()> hungry;    // input is wanted; maybe not for the first time
   };
 
   Runner(Loop& loop, spec::Compute::Kind kind, std::vector<Target> targets, std::chrono::seconds limit,
@@ -49,7 +50,7 @@ class Runner {
   Runner& operator=(const Runner&) = delete;
 
   void start();
-  bool running() const { return living_ > 0; }
+  bool running() const { return living_ > 0 || canceling_; }
   bool wants_input() const;
   void feed(std::string_view input);  // at most kMostInFrame, when it is wanted
   void end_input();
@@ -57,7 +58,11 @@ class Runner {
   // Ends it everywhere: SIGTERM, and after two seconds SIGKILL. What does not answer to that is given up
   // after a while. `interrupted`: by the user, else by the limit.
   void stop(bool interrupted);
-  void give_up();  // at once
+  // After stop(): does not wait for what does not answer. Slurm takes its jobs back first: when srun alone is
+  // killed, its job holds the node until its time limit. Asked again, it does not wait for that either.
+  void give_up();
+  bool canceling() const { return canceling_; }
+  std::string left() const;  // what may be left at Slurm, with the cure; "" for nothing
 
   const std::vector<Target>& targets() const { return targets_; }
   const Outcome& outcome(size_t node) const { return nodes_[node].outcome; }
@@ -79,6 +84,8 @@ class Runner {
   void on_line(size_t i, std::string_view line);
   void on_ended(size_t i, int code);
   void settle(size_t i, Outcome outcome);
+  void cancel_jobs();
+  void on_canceled(int code, bool was_last);
   std::string why_away(const Node& node, const std::string& name, int code) const;
 
   Loop& loop_;
@@ -91,6 +98,12 @@ class Runner {
   std::vector<Node> nodes_;
   size_t living_ = 0;
   Loop::Timer limit_timer_;
+  const std::string job_;  // the name of all jobs of ours; "" for none
+  std::unique_ptr<process::Streamed> canceler_;
+  Loop::Timer cancel_timer_;
+  bool given_up_ = false, abandoned_ = false, left_ = false;
+  bool unsure_ = false;     // a job may be there still, although its srun has ended
+  bool canceling_ = false;  // goes on until one scancel has run after the last end of a srun
 };
 
 }  // namespace phalanx::engine::exec

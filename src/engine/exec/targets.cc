@@ -10,6 +10,7 @@
 #include "engine/slurm/queue.h"
 #include "engine/slurm/step.h"
 #include "engine/ssh/connection.h"
+#include "job/name.h"
 #include "machine/machine.h"
 #include "spec/hostlist.h"
 #include "spec/problem.h"
@@ -138,7 +139,7 @@ class SlurmTargets {
     if (own != own_jobs_.end() && (inside_ || full)) return {node.name, step_words(node.name, own->second)};
     if (!node.usable()) return {node.name, {}, slurm::explain(node)};
     if (full) return {node.name, {}, "all its CPUs are in use by jobs of others; try again later"};
-    return {node.name, job_words(node.name)};
+    return {node.name, job_words(node.name), "", job_};
   }
 
   // A step beside those that run in the job, which shares their CPUs.
@@ -148,13 +149,9 @@ class SlurmTargets {
   }
 
   std::vector<std::string> job_words(const std::string& node) const {
-    std::vector<std::string> words{"srun",
-                                   "--quiet",
-                                   "--nodes=1",
-                                   "--ntasks=1",
-                                   "--nodelist=" + node,
-                                   "--immediate=30",
-                                   "--job-name=phalanx-exec"};
+    std::vector<std::string> words{
+        "srun",           "--quiet",           "--nodes=1", "--ntasks=1", "--nodelist=" + node,
+        "--immediate=30", "--job-name=" + job_};
     const auto given = [&](const char* option, const std::string& value) {
       if (!value.empty()) words.push_back(option + value);
     };
@@ -179,7 +176,8 @@ class SlurmTargets {
   const bool inside_;
   const Command& command_;
   const slurm::Queue queue_;
-  std::map<std::string, std::string> own_jobs_;  // by node
+  const std::string job_ = "phalanx-exec-" + job::random_name();  // by which all are canceled
+  std::map<std::string, std::string> own_jobs_;                   // by node
 };
 
 }  // namespace

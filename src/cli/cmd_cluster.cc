@@ -112,6 +112,7 @@ class Cluster : public Command {
     if (dry_run_) {
       put(cluster::to_text(*plan));
       for (const std::string& note : plan->notes) say(note);
+      put("\nThis was a dry run: nothing was changed.\n");
       return 0;
     }
     const auto password = password_of(wanted.shared);
@@ -162,7 +163,7 @@ class Cluster : public Command {
       const bool fine = host.trouble.empty() && host.munge && (!head || host.slurmctld) &&
                         (!node || (host.slurmd && host.node_ready)) && (!folder || host.mount);
       good = good && fine;
-      const std::string why = host.trouble.empty() ? host.reason : host.trouble;
+      const std::string why = fine ? host.reason : why_not(host, head, node, wanted.shared.path);
       objects.push_back({{"host", host.host},
                          {"ok", fine},
                          {"reached", host.trouble.empty()},
@@ -192,6 +193,21 @@ class Cluster : public Command {
                     {"WHY", false, true}},
                    rows, terminal.is_terminal ? terminal.width : 0));
     return good ? 0 : kFailed;
+  }
+
+  std::string why_not(const cluster::HostStatus& host, bool head, bool node,
+                      const std::string& folder) const {
+    if (!host.trouble.empty()) return host.trouble;
+    const std::string cure = "phalanx cluster up " + spec::shown(file_);
+    if (!host.made) return "not set up yet: " + cure;
+    if (!host.reason.empty()) return host.reason;
+    std::vector<std::string> down;
+    if (!host.munge) down.emplace_back("munge does not answer");
+    if (head && !host.slurmctld) down.emplace_back("slurmctld does not run");
+    if (node && !host.slurmd) down.emplace_back("slurmd does not run");
+    if (!folder.empty() && !host.mount) down.push_back(folder + " is not there");
+    if (down.empty()) down.emplace_back("Slurm gives it no jobs");
+    return spec::join(down) + ": " + cure;
   }
 
   static int down(const spec::Cluster& wanted) {

@@ -101,8 +101,18 @@ def test_two_bare_hosts_become_a_cluster_that_runs_a_job(phalanx: Phalanx, bare:
     dry = phalanx.run("cluster", "up", file, "--dry-run", env=env)
     assert dry.returncode == 0, dry.stderr
     assert "SlurmctldParameters=enable_configless" in dry.stdout
+    assert dry.stdout.startswith("What `phalanx cluster up` does, ")
+    assert dry.stdout.endswith("\nThis was a dry run: nothing was changed.\n")
+    headings = [line for line in dry.stdout.splitlines() if line.startswith("h")]
+    assert headings == ["h1 (head):", "h1 (node):", "h2 (node):", "h1 (at the end):"]
     assert "| h1:/srv/shared /srv/shared nfs _netdev,nofail 0 0" in dry.stdout
     assert (state_of(bare), left_on(bare)) == (before, [])
+
+    status = phalanx.run("cluster", "status", file, "-o", "json", env=env)
+    assert status.returncode == 1
+    cure = f"not set up yet: phalanx cluster up {file}"
+    assert [(one["made"], one["problem"]) for one in json.loads(status.stdout)] == [(False, cure)] * 2
+    assert phalanx.run("cluster", "status", file, env=env).stdout.count(cure) == 2
 
     up = phalanx.run("cluster", "up", file, env=env)
     assert up.returncode == 0, up.stdout + up.stderr
@@ -134,6 +144,7 @@ def test_two_bare_hosts_become_a_cluster_that_runs_a_job(phalanx: Phalanx, bare:
         ["h1", "ok", "yes", "yes", "yes"],
         ["h2", "FAILS", "yes", "-", "NO"],
     ]
+    assert f"slurmd does not run: phalanx cluster up {file}\n" in broken.stdout
     mended = phalanx.run("cluster", "up", file, env=env)
     assert mended.returncode == 0, mended.stdout + mended.stderr
     assert "h2: slurmd runs\n" in mended.stdout
@@ -173,7 +184,7 @@ def test_what_does_not_fit_is_said_before_anything_is_changed(phalanx: Phalanx, 
     before = state_of(bare)
     done = phalanx.run("cluster", "up", file, env=finds(bare))
     assert done.returncode == 1
-    assert "h3: there is no machine of that name" in done.stderr
+    assert "h3: there is no machine of that name: correct it, or name it in /etc/hosts" in done.stderr
     bare.machines["h2"].set_file("/etc/hosts", "127.0.0.1 localhost\n")
     file.write_text(CLUSTER)
     done = phalanx.run("cluster", "up", file, env=finds(bare))

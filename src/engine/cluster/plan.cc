@@ -336,10 +336,16 @@ Result<ClusterPlan> make_plan(const spec::Cluster& cluster, const std::vector<Ho
 }
 
 std::string to_text(const ClusterPlan& plan) {
-  std::string out;
-  for (const auto& phase : plan.phases)
-    for (const HostPlan& host : phase) {
-      out += host.host + ":\n";
+  std::string out =
+      "What `phalanx cluster up` does, from top to bottom: a file or a line is written where it is not "
+      "there\n"
+      "as it stands here, and each `run` happens only where its `unless` fails. `remember FILE` keeps the "
+      "file\n"
+      "as it was before, for `phalanx cluster down`.\n";
+  const char* kinds[] = {" (head)", " (node)", " (at the end)"};
+  for (size_t i = 0; i < std::size(plan.phases); ++i)
+    for (const HostPlan& host : plan.phases[i]) {
+      out += "\n" + host.host + kinds[i] + ":\n";
       for (const Step& step : host.steps) out += to_text(step);
     }
   return out;

@@ -216,3 +216,16 @@ def test_this_machine_can_be_checked(phalanx: Phalanx) -> None:
     done = phalanx.run("compute", "check", "local")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.splitlines()[-1] == "a job would start on local"
+
+
+def test_a_host_that_nobody_knows_is_said_with_the_cure(phalanx: Phalanx, hosts: Hosts) -> None:
+    describe(phalanx, "computes: {pair: {type: ssh, hosts: [h1, nowhere.invalid]}}\n")
+    done, report = checked(phalanx, "pair", hosts)
+    assert done.returncode == 1
+    assert [(one["node"], one["text"], one["cure"]) for one in report["findings"] if one["fatal"]] == [
+        (
+            "nowhere.invalid",
+            "there is no machine of that name",
+            "correct `hosts` of pair, or name it in /etc/hosts or ~/.ssh/config",
+        )
+    ]

@@ -17,6 +17,9 @@ Result<Report> Checker::ssh() {
   };
   const auto failure = [&](NodeReport& node, const process::Answer& answer) {
     constexpr int kSshItself = 255;
+    if (answer.code == kSshItself && ssh::no_such_host(answer.errors))
+      return fail(node, "there is no machine of that name",
+                  "correct `hosts` of " + compute_.name + ", or name it in /etc/hosts or ~/.ssh/config");
     std::string text = answer.code == kSshItself
                            ? ssh::explain(node.name, answer.errors)
                            : "its shell does not run a command: " + last_line(answer.errors);

@@ -67,6 +67,8 @@ process::Question Connection::question(const std::string& host, const std::strin
   return {words(host, command), std::move(input), ""};
 }
 
+bool no_such_host(const std::string& errors) { return has(errors, "Could not resolve hostname"); }
+
 std::string explain(const std::string& host, const std::string& errors) {
   if (has(errors, "REMOTE HOST IDENTIFICATION HAS CHANGED"))
     return host +
@@ -77,7 +79,8 @@ std::string explain(const std::string& host, const std::string& errors) {
     return host + ": its host key is not known yet: say yes to it by ssh " + host + " once";
   if (has(errors, "Permission denied"))
     return host + ": asks for a password, or takes none of your keys: ssh-copy-id " + host;
-  if (has(errors, "Could not resolve hostname")) return host + ": there is no machine of that name";
+  if (no_such_host(errors))
+    return host + ": there is no machine of that name: correct it, or name it in /etc/hosts or ~/.ssh/config";
   if (has(errors, "No route to host") || has(errors, "Network is unreachable"))
     return host + ": there is no way to it (" + last_line(errors) + ")";
   if (has(errors, "Connection refused")) return host + ": no ssh server answers there (Connection refused)";

@@ -29,6 +29,8 @@ class Connection {
   std::vector<std::string> options_;
 };
 
+bool no_such_host(const std::string& errors);  // ssh's
+
 // What ssh's failure (its code is 255) means, with the cure: a password is wanted, the host's key has
 // changed, no route, no such name.
 std::string explain(const std::string& host, const std::string& errors);

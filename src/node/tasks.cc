@@ -63,7 +63,10 @@ wire::Ran Supervisor::start_task(const wire::Run& message, Rank& rank) {
   if (const Status written = write_file(message.hostfile, message.hostfile_text); !written)
     return refuse(written.error().reason);
   if (!is_folder(message.directory))
-    return refuse("its working directory " + message.directory + " is not there");
+    return refuse(
+        "its working_directory, " + message.directory +
+        ", is not there: name a folder that `code` has, or one that each node has; a task before it "
+        "may make it");
   auto log = RankLog::open(message.log);
   if (!log) return refuse(log.error().reason);
   rank.log = std::move(*log);

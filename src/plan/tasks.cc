@@ -16,13 +16,24 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
-// With its streams where the job says. Two names of one file are one stream, as HPC Pack has it.
+// The folder of a file that the shell writes; "": where the task runs, or one that is there.
+std::string folder_of(const std::string& file) {
+  const size_t slash = file.rfind('/');
+  return slash == std::string::npos || slash == 0 ? "" : file.substr(0, slash);
+}
+
+// With its streams where the job says, in folders that are made. Two names of one file are one stream, as HPC
+// Pack has it.
 std::string with_streams(const spec::Task& task, const std::string& command) {
   std::string before;
   if (!task.input.empty()) before += " <" + quoted(task.input);
   if (!task.output.empty()) before += " >" + quoted(task.output);
   if (!task.error.empty()) before += task.error == task.output ? " 2>&1" : " 2>" + quoted(task.error);
-  return before.empty() ? command : "exec" + before + " || exit\n" + command;
+  std::string folders;
+  for (const std::string* file : {&task.output, &task.error})
+    if (const std::string folder = folder_of(*file); !folder.empty()) folders += " " + quoted(folder);
+  if (!folders.empty()) folders = "mkdir -p --" + folders + " || exit\n";
+  return before.empty() ? command : folders + "exec" + before + " || exit\n" + command;
 }
 
 Result<int> node_called(const Plan& plan, const std::string& task, const std::string& name) {

@@ -128,6 +128,8 @@ void check_room(const JobSpec& spec, const std::vector<const Task*>& groups, con
 void check_required_nodes(const JobSpec& spec, const Places& places, Report& report) {
   const size_t named = named_nodes(spec).size();
   const auto nodes = static_cast<size_t>(spec.resources.instance_count);
+  // As many as all name: the number is not the user's, and a task's node that is none of the job's is said.
+  if (!spec.required_nodes.empty() && nodes == named) return;
   if (!spec.required_nodes.empty() && spec.required_nodes.size() != nodes)
     report.error(place_of(places, "required_nodes"),
                  "required_nodes names " + std::to_string(spec.required_nodes.size()) +

@@ -147,6 +147,10 @@ void Coordinator::on_started(size_t index, const wire::Started& started) {
     failure.host = job_.allocation.nodes[index].host;
     failure.text = "rank " + std::to_string(failure.rank) + " (node " + std::to_string(index) + ", " +
                    failure.host + ") could not be started: " + started.error;
+    if (started.error == wire::kNoFolder && !job_.directory.empty())
+      failure.text = failure.host + " has no folder " + job_.directory +
+                     ": launch runs in the folder of the same name on each node; make it there, or use a "
+                     "job file with `code`, which is brought to the nodes";
     failure.exit_code = started.exit_code;
     failure.code = started.exit_code;
     failure.at = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();

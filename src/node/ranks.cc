@@ -222,7 +222,9 @@ void Supervisor::on_spawned(const process::Spawned& spawned, const std::string& 
   started.pids.push_back(spawned.error == 0 ? spawned.outer_pid : 0);
   if (spawned.error != 0) {
     const bool exec_failed = std::strcmp(spawned.failed, "execve") == 0;
+    const bool no_folder = std::strcmp(spawned.failed, "chdir") == 0 && spawned.error == ENOENT;
     std::string why = exec_failed ? process::why_not_executed(program, spawned.error)
+                      : no_folder ? wire::kNoFolder
                                   : std::string(spawned.failed) + ": " + std::strerror(spawned.error);
     return not_started(started, local_rank, std::move(why), exec_failed ? kCannotRun : kRefused);
   }

@@ -50,6 +50,8 @@ struct Start {
   std::string directory;                 // where ranks run
   bool alone = false;                    // no other node runs ranks: leave, untold, when yours have ended
 };
+// Why a rank was not started: where it would run is not on this node.
+inline constexpr const char* kNoFolder = "the folder where it would run is not there";
 struct Started {
   std::vector<int> pids;  // by local rank; 0 where it could not be started
   std::string error;      // of the first that could not be started, "" if none

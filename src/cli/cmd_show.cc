@@ -161,7 +161,11 @@ std::string describe(const job::JobView& view, const std::string& folder, size_t
   if (view.attempt > 0) text += line("attempt", std::to_string(view.attempt + 1));
   if (!job::is_final(view.state) && view.coordinator_pid > 0)
     text += line("coordinator", "pid " + std::to_string(view.coordinator_pid));
-  text += line("folder", folder) + line("logs", job::Layout{folder}.user_logs(view.attempt)) +
+  const engine::Place place = engine::place_of(folder);
+  const std::string host = host_before(place);
+  text += line("folder", host + place.folder) +
+          line("logs", host + job::Layout{place.folder}.user_logs(view.attempt) +
+                           (host.empty() ? "" : " (`phalanx logs " + view.name + "` shows them)")) +
           outputs_text({folder}) + sent_text(view);
   for (const std::string& warning : view.warnings) text += line("warning", warning);
   if (!view.nodes.empty()) text += "\n" + nodes_text(view, width);
@@ -169,7 +173,7 @@ std::string describe(const job::JobView& view, const std::string& folder, size_t
   const bool named = !view.tasks.empty() && !view.tasks[0].group.empty();  // the job has begun
   if (named) text += "\n" + tasks_text(view, now, width);
   const bool verdict = view.verdict && (view.state != job::State::completed);
-  return verdict ? text + "\n" + harmless_lines(verdict_block(view, folder)) + "\n" : text;
+  return verdict ? text + "\n" + harmless_lines(verdict_block(view, place.folder, host)) + "\n" : text;
 }
 
 class Show : public Command {

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/files.h"
 #include "engine/engine.h"
@@ -85,6 +86,12 @@ boost::json::object job_object(const job::JobView& view, const std::string& fold
   object["outputs"] = std::move(outputs);
   object["working_outputs"] = std::move(working);
   return object;
+}
+
+std::string host_before(const engine::Place& place) {
+  if (!place.host.empty()) return place.host + ":";
+  const char* shown = std::getenv("PHALANX_SHOWN_AS");  // by another machine, for which we run
+  return shown && *shown ? std::string(shown) + ":" : "";
 }
 
 Result<job::JobView> view_of(const std::string& folder, double patience_seconds) {

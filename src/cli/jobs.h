@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/engine.h"
 #include "job/state.h"
 
 namespace phalanx::cli {
@@ -19,6 +20,10 @@ Result<std::vector<JobEntry>> all_jobs();
 
 // `name` exactly, or the one job that starts so, or (empty) the latest.
 Result<JobEntry> find_job(const std::string& name);
+
+// "HOST:" before each path of a job that is on another machine; "" of one that is here, and is looked at from
+// here.
+std::string host_before(const engine::Place& place);
 
 // job::read_job; Code::denied where we may not read it.
 Result<job::JobView> view_of(const std::string& folder, double patience_seconds = 8);

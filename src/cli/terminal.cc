@@ -1,5 +1,6 @@
 #include "cli/terminal.h"
 
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -58,6 +59,12 @@ Status write_out(std::string_view text) {
 void put(std::string_view text, Exit on_failure) {
   if (const Status written = write_out(text); !written)
     std::_Exit(fail(written.error(), static_cast<int>(on_failure)));
+}
+
+void end_where_nobody_reads() {
+  pollfd out{STDOUT_FILENO, 0, 0};
+  if (::isatty(STDOUT_FILENO) == 1 || ::poll(&out, 1, 0) != 1 || (out.revents & POLLERR) == 0) return;
+  put("\n");  // nobody gets it: SIGPIPE, or its error where that is ignored
 }
 
 void say(std::string_view text) {

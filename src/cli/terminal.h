@@ -27,6 +27,9 @@ Status write_out(std::string_view text);
 Error cannot_write_out(const std::string& what = "standard output");
 // The same, and the error ends the program.
 void put(std::string_view text, Exit on_failure = Exit::failed);
+// Ends the program as a write would, where the reader of standard output has gone (`| head`): what wrote for
+// us, an ssh, has failed by that.
+void end_where_nobody_reads();
 void say(std::string_view text);  // "phalanx: " + text + newline, to stderr; made harmless on a terminal
 
 // The error in our words on stderr; returns the exit code, for `return fail(...)`.

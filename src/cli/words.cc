@@ -77,6 +77,16 @@ std::string log_path(const job::JobView& view, const std::string& folder) {
                    : layout.user_logs(view.attempt);
 }
 
+// Where the log's path is another machine's.
+std::string how_to_see_log(const job::JobView& view) {
+  std::string words = "`phalanx logs " + view.name;
+  if (view.verdict && view.verdict->task > 0)
+    words += " --task " + std::to_string(view.verdict->task);
+  else if (view.verdict && view.verdict->rank >= 0)
+    words += " --rank " + std::to_string(view.verdict->rank);
+  return words + "` shows it";
+}
+
 }  // namespace
 
 std::string duration(double seconds) {
@@ -174,17 +184,19 @@ std::string state_words(const job::JobView& view) {
   return to_text(view.state) + std::string(timed_out(view) ? " (time limit)" : "");
 }
 
-std::string summary(const job::JobView& view, const std::string& folder) {
+std::string summary(const job::JobView& view, const std::string& folder, const std::string& host) {
   std::string text = view.name + " " + status_change(view);
   if (view.submitted > 0 && view.ended > 0)
     text += " in " + duration(view.ended - (view.started > 0 ? view.started : view.submitted));
   text += ", " + shape(view);
   if (timed_out(view) && view.verdict && !folder.empty()) text += ": " + view.verdict->text;
-  if (is_folder(folder + "/outputs")) text += "; outputs in " + folder + "/outputs";
+  if (is_folder(folder + "/outputs")) text += "; outputs in " + host + folder + "/outputs";
+  if (!host.empty() && is_folder(folder + "/outputs"))
+    text += " (`phalanx download " + view.name + "` brings them)";
   return text;
 }
 
-std::string verdict_block(const job::JobView& view, const std::string& folder) {
+std::string verdict_block(const job::JobView& view, const std::string& folder, const std::string& host) {
   const job::Verdict none;
   const job::Verdict& verdict = view.verdict ? *view.verdict : none;
   std::string text = summary(view, "");
@@ -200,7 +212,8 @@ std::string verdict_block(const job::JobView& view, const std::string& folder) {
     for (const std::string& line : verdict.last_lines) text += "\n  | " + line;
   }
   if (!verdict.hint.empty()) text += "\n  hint: " + verdict.hint;
-  return text + "\n  log: " + log_path(view, folder);
+  text += "\n  log: " + host + log_path(view, folder);
+  return host.empty() ? text : text + "\n       (" + how_to_see_log(view) + ")";
 }
 
 }  // namespace phalanx::cli

@@ -24,8 +24,9 @@ std::string status_change(const job::JobView& view);
 std::string state_words(const job::JobView& view);
 
 // "NAME completed in 12.3 s, 2 nodes x 2 processes", and where its outputs are.
-std::string summary(const job::JobView& view, const std::string& folder);
+// `host`: what stands before its paths, "h1:", where the job is on another machine.
+std::string summary(const job::JobView& view, const std::string& folder, const std::string& host = "");
 // Why it failed or was canceled: text, host, last lines, hint, and where the whole log is. Several lines.
-std::string verdict_block(const job::JobView& view, const std::string& folder);
+std::string verdict_block(const job::JobView& view, const std::string& folder, const std::string& host = "");
 
 }  // namespace phalanx::cli

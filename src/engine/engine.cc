@@ -116,6 +116,15 @@ Status cancel_elsewhere(const job::JobView& view, const std::string& job_folder,
   return Error{Code::unavailable, "no coordinator answers for this job: it has ended"};
 }
 
+Place place_of(const std::string& job_folder) {
+  const job::Layout layout{job_folder};
+  const auto text = read_file(layout.elsewhere());
+  if (!text || is_folder(layout.user_logs())) return {"", job_folder};
+  const auto elsewhere = ssh::read_elsewhere(*text);
+  if (!elsewhere) return {"", job_folder};
+  return {elsewhere->host, elsewhere->home + "/jobs" + job_folder.substr(job_folder.rfind('/'))};
+}
+
 Status fetch(const std::string& job_folder) {
   const job::Layout layout{job_folder};
   if (!exists(layout.elsewhere())) return Done{};

@@ -75,6 +75,12 @@ Result<job::JobView> view_of(const std::string& job_folder, double patience_seco
 Status cancel_elsewhere(const job::JobView& view, const std::string& job_folder, const std::string& why,
                         bool kill);
 
+// Where a job's folder is: on another machine, or (host "") here, also once it was fetched.
+struct Place {
+  std::string host, folder;
+};
+Place place_of(const std::string& job_folder);
+
 // Outputs and logs of an ended job that is on another machine, into its folder here.
 Status fetch(const std::string& job_folder);
 

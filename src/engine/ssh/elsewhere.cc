@@ -50,8 +50,8 @@ Result<Elsewhere> read_elsewhere(const std::string& text) {
 namespace {
 
 std::string command_of(const Elsewhere& elsewhere, const std::vector<std::string>& words) {
-  std::string command =
-      "exec env PHALANX_HOME=" + in_shell(elsewhere.home) + " " + in_shell(elsewhere.program);
+  std::string command = "exec env PHALANX_HOME=" + in_shell(elsewhere.home) +
+                        " PHALANX_SHOWN_AS=" + in_shell(elsewhere.host) + " " + in_shell(elsewhere.program);
   for (const std::string& word : words) command += " " + in_shell(word);
   return command;
 }
@@ -111,9 +111,6 @@ namespace {
 
 Result<process::Spawned> start_ssh(const Elsewhere& elsewhere, const std::vector<std::string>& words,
                                    bool terminal) {
-  std::string command =
-      "exec env PHALANX_HOME=" + in_shell(elsewhere.home) + " " + in_shell(elsewhere.program);
-  for (const std::string& word : words) command += " " + in_shell(word);
   const char* path = ::getenv("PATH");
   process::Spawn spawn;
   spawn.program = TRY(process::find_program("ssh", path ? path : "/usr/bin:/bin", "/"));

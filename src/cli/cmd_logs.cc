@@ -26,7 +26,8 @@ class Logs : public Command {
   void declare(CLI::App& app) override {
     app.add_option("NAME", name_);
     add_count(app, "--rank", rank_, 0, "This process's lines only, without prefixes");
-    app.add_option("--task", task_, "This task's lines only, without prefixes: its name or number")
+    app.add_option("--task", task_,
+                   "This task's lines only, without prefixes: its name or number; of a sweep all instances'")
         ->type_name("TASK");
     app.add_flag("-f,--follow", follow_,
                  "Go on until the job has ended; Ctrl-C stops the watching, not the job");
@@ -43,6 +44,7 @@ class Logs : public Command {
     const auto found = find_job(name_);
     if (!found) return fail(found.error(), kFailed);
     const auto there = engine::run_elsewhere(found->folder, words_for(found->name));
+    if (!there) end_where_nobody_reads();
     if (!there) return fail(there.error(), kFailed);
     if (*there) return **there;
     const auto view = view_of(found->folder);
@@ -58,34 +60,46 @@ class Logs : public Command {
  private:
   static constexpr int kFailed = static_cast<int>(Exit::failed);
 
-  // Which one is wanted, if one alone is. From here on a task has a number from 0, as ranks have.
+  // Which are wanted, if not all. From here on a task has a number from 0, as ranks have.
   Status choose(const job::JobView& view) {
     if (!task_.empty()) {
       if (view.tasks.empty())
         return Error{Code::not_found, view.name + " has no tasks; --rank N shows one of its processes"};
-      rank_ = TRY(task_called(view));
+      only_ = TRY(tasks_called(view));
       return Done{};
     }
     if (rank_ >= 0 && !view.tasks.empty())
       return Error{Code::not_found, view.name + " has no ranks, but tasks; --task NAME shows one"};
+    if (rank_ >= 0) only_ = {rank_};
     if (rank_ < std::max(view.world, 1)) return Done{};
     return Error{Code::not_found, view.name + " has no rank " + std::to_string(rank_) +
                                       ": its ranks are 0 to " + std::to_string(std::max(view.world, 1) - 1)};
   }
 
-  Result<int> task_called(const job::JobView& view) const {
-    std::vector<std::string> names;
+  // By its name, by that of its sweep, or by its number.
+  Result<std::vector<int>> tasks_called(const job::JobView& view) const {
+    std::vector<int> instances;
     for (const job::TaskView& task : view.tasks) {
-      if (task.name == task_) return task.task - 1;
-      names.push_back(task.name);
+      if (task.name == task_) return std::vector<int>{task.task - 1};
+      if (task.group == task_) instances.push_back(task.task - 1);
     }
+    if (!instances.empty()) return instances;
     for (const job::TaskView& task : view.tasks)
-      if (std::to_string(task.task) == task_) return task.task - 1;
+      if (std::to_string(task.task) == task_) return std::vector<int>{task.task - 1};
+    return no_such_task(view);
+  }
+
+  Error no_such_task(const job::JobView& view) const {
     constexpr size_t kFew = 20;
-    const std::string meant = spec::nearest(task_, names);
+    std::vector<std::string> names;
+    for (const job::TaskView& task : view.tasks) names.push_back(task.name);
+    const bool number = task_.find_first_not_of("0123456789") == std::string::npos;
+    const std::string meant = number ? "" : spec::nearest(task_, names);
     if (names.size() > kFew) names.resize(kFew), names.emplace_back("...");
+    std::string there = "its only task is 1: ";
+    if (view.tasks.size() > 1) there = "its tasks are 1-" + std::to_string(view.tasks.size()) + ": ";
     return Error{Code::not_found, view.name + " has no task " + spec::shown(task_) + "; " +
-                                      (meant.empty() ? "its tasks are " + spec::join(names)
+                                      (meant.empty() ? there + spec::join(names)
                                                      : "did you mean " + spec::shown(meant) + "?")};
   }
 
@@ -105,7 +119,7 @@ class Logs : public Command {
 
   int follow_job(const JobEntry& job) const {
     FollowOptions options;
-    options.only_rank = rank_;
+    options.only = only_;
     options.prefix = !no_prefix_;
     options.colour = color_.chosen();
     options.interrupt_cancels = false;
@@ -114,17 +128,17 @@ class Logs : public Command {
     if (!followed) return fail(followed.error(), kFailed);
     const job::JobView& view = followed->view;
     if (view.state == job::State::failed)
-      say(verdict_block(view, job.folder));
+      say(verdict_block(view, job.folder, host_before({"", job.folder})));
     else if (job::is_final(view.state))
-      say(summary(view, job.folder));
+      say(summary(view, job.folder, host_before({"", job.folder})));
     return followed->signal != 0 ? static_cast<int>(Exit::interrupted) : static_cast<int>(Exit::ok);
   }
 
   int print(const JobEntry& job, const job::JobView& view) const {
     const int world = std::max(view.world, 1);
     Console::Options options;
-    options.prefix = !no_prefix_ && rank_ < 0;
-    options.alone = rank_ >= 0;
+    options.prefix = !no_prefix_ && only_.size() != 1;
+    options.alone = only_.size() == 1;
     const Terminal terminal = Terminal::of(1);
     options.colour = color_.chosen().value_or(terminal.colour);
     options.harmless = terminal.is_terminal;
@@ -135,12 +149,21 @@ class Logs : public Command {
     for (const job::TaskView& task : view.tasks) console.set_name(task.task - 1, task.name);
     int seen = 0;
     const int attempt = attempt_ > 0 ? attempt_ - 1 : view.attempt;
-    for (int rank = std::max(rank_, 0); rank < (rank_ >= 0 ? rank_ + 1 : world); ++rank)
+    std::vector<int> ranks = only_;
+    for (int rank = 0; only_.empty() && rank < world; ++rank) ranks.push_back(rank);
+    for (const int rank : ranks)
       seen += print_log(log_of(job::Layout{job.folder}, view, rank, attempt), rank, console) ? 1 : 0;
     put(console.finish());
-    if (seen == 0 && !job::is_final(view.state))
-      say(view.name + " has printed nothing yet: " + status_change(view));
+    if (seen == 0 && !job::is_final(view.state)) say_nothing_yet(view);
     return static_cast<int>(Exit::ok);
+  }
+
+  void say_nothing_yet(const job::JobView& view) const {
+    if (view.tasks.empty() || only_.size() != 1)
+      return say(view.name + " has printed nothing yet: " + status_change(view));
+    const job::TaskView& task = view.tasks[static_cast<size_t>(only_[0])];
+    say("task " + task.name + " of " + view.name + " has printed nothing yet: it is " + to_text(task.phase) +
+        (task.reason.empty() ? ", and the job is " + std::string(to_text(view.state)) : ", " + task.reason));
   }
 
   static std::string log_of(const job::Layout& layout, const job::JobView& view, int rank, int attempt) {
@@ -164,6 +187,7 @@ class Logs : public Command {
 
   std::string name_, task_;
   int rank_ = -1, tail_ = 0, attempt_ = 0;
+  std::vector<int> only_;  // empty: all
   bool follow_ = false, no_prefix_ = false;
   ColorOption color_;
   const CLI::Option* tail_option_ = nullptr;

@@ -93,8 +93,8 @@ Console::Options console_options(const Terminal& terminal, const FollowOptions& 
   console.terminal = terminal.live;
   console.harmless = terminal.is_terminal;
   console.colour = options.colour.value_or(terminal.colour);
-  console.prefix = options.prefix && options.only_rank < 0;
-  console.alone = options.only_rank >= 0;
+  console.prefix = options.prefix && options.only.size() != 1;
+  console.alone = options.only.size() == 1;
   console.width = terminal.width;
   console.height = terminal.height;
   return console;
@@ -160,8 +160,8 @@ void Follower::start_logs() {
     while (tails_.any_touched())
       tails_.read([&](int rank, std::string_view bytes) { console_.add(rank, bytes, Loop::now()); });
   }
-  tails_.start(layout_, result_.view.world, attempt, options_.only_rank,
-               tails_started_ ? -1 : options_.last_lines, !result_.view.tasks.empty());
+  tails_.start(layout_, result_.view.world, attempt, options_.only, tails_started_ ? -1 : options_.last_lines,
+               !result_.view.tasks.empty());
   tails_.touch_all();
   console_.set_ranks(result_.view.world);
   tails_started_ = true;

@@ -21,7 +21,7 @@ struct FollowOptions {
   bool output = true;             // the ranks' lines
   int output_fd = STDOUT_FILENO;  // where they go
   bool words = true;              // the status line, or in a pipe a line for each change of state
-  int only_rank = -1;             // this rank's lines alone, without prefixes; or this task's, from 0
+  std::vector<int> only;          // these ranks' lines alone, or tasks', from 0; one has no prefixes
   int last_lines = -1;            // of each rank, of what is there already: so many; -1: all
   bool prefix = true;
   std::optional<bool> colour;  // of the prefixes; nothing: as suits a terminal

@@ -32,19 +32,25 @@ off_t tail_start(int fd, int lines) {
   return 0;
 }
 
-void LogTails::start(const job::Layout& layout, int world, int attempt, int only, int last, bool tasks) {
+void LogTails::start(const job::Layout& layout, int world, int attempt, const std::vector<int>& only,
+                     int last, bool tasks) {
   layout_ = layout;
   tasks_ = tasks;
   world_ = std::clamp(world, 1, 1 << 20);
   attempt_ = attempt;
-  only_ = only;
   tails_ = std::vector<Tail>(static_cast<size_t>(world_));
+  for (Tail& tail : tails_) tail.wanted = only.empty();
+  for (const int rank : only)
+    if (rank >= 0 && rank < world_) tails_[static_cast<size_t>(rank)].wanted = true;
   touched_.clear();
   open_ = 0;
   if (buffer_.empty()) buffer_.resize(kPiece);
-  for (int rank = std::max(only, 0); last >= 0 && rank < (only >= 0 ? only + 1 : world_); ++rank)
+  for (int rank = 0; last >= 0 && rank < world_; ++rank) {
+    Tail& tail = tails_[static_cast<size_t>(rank)];
+    if (!tail.wanted) continue;
     if (const auto file = open_file(path_of(rank), O_RDONLY))
-      tails_.at(static_cast<size_t>(rank)).offset = static_cast<uint64_t>(tail_start(file->get(), last));
+      tail.offset = static_cast<uint64_t>(tail_start(file->get(), last));
+  }
 }
 
 std::string LogTails::path_of(int rank) const {
@@ -52,9 +58,9 @@ std::string LogTails::path_of(int rank) const {
 }
 
 void LogTails::touch(int rank) {
-  if (rank < 0 || rank >= world_ || (only_ >= 0 && rank != only_)) return;
+  if (rank < 0 || rank >= world_) return;
   Tail& tail = tails_[static_cast<size_t>(rank)];
-  if (tail.touched) return;
+  if (tail.touched || !tail.wanted) return;
   tail.touched = true;
   touched_.push_back(rank);
 }

@@ -18,9 +18,10 @@ off_t tail_start(int fd, int lines);
 
 class LogTails {
  public:
-  // Logs of one attempt; of tasks the first is number 0 here. `only` >= 0: that one's alone. `last` >= 0: of
-  // what is there already so many lines of each.
-  void start(const job::Layout& layout, int world, int attempt, int only, int last = -1, bool tasks = false);
+  // Logs of one attempt; of tasks the first is number 0 here. `only`: these alone; empty: all. `last` >= 0:
+  // of what is there already so many lines of each.
+  void start(const job::Layout& layout, int world, int attempt, const std::vector<int>& only, int last = -1,
+             bool tasks = false);
 
   void touch(int rank);                         // its file may have grown
   void touch_file(std::string_view file_name);  // the same, by "std_log_process_3.txt"
@@ -48,13 +49,13 @@ class LogTails {
   struct Tail {
     UniqueFd fd;
     uint64_t offset = 0;
-    bool touched = false;
+    bool touched = false, wanted = true;
   };
   std::string_view next(int rank, Tail& tail);
   std::string path_of(int rank) const;
 
   job::Layout layout_;
-  int world_ = 0, attempt_ = 0, only_ = -1;
+  int world_ = 0, attempt_ = 0;
   bool tasks_ = false;
   std::vector<Tail> tails_;
   std::vector<int> touched_;

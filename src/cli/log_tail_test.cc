@@ -40,7 +40,7 @@ using Seen = std::map<int, std::string>;
 
 TEST(log_tails, read_what_is_new_and_only_where_told) {
   Logs logs;
-  logs.tails.start(logs.layout, logs.world, 0, -1);
+  logs.tails.start(logs.layout, logs.world, 0, {});
   logs.append(0, "a"), logs.append(11, "b");
   logs.tails.touch_file("std_log_process_11.txt");
   logs.tails.touch_file("std_log_process_11.txt");
@@ -54,7 +54,7 @@ TEST(log_tails, read_what_is_new_and_only_where_told) {
 
 TEST(log_tails, tasks_are_counted_from_one_in_their_files) {
   Logs logs;
-  logs.tails.start(logs.layout, 12, 0, -1, -1, true);
+  logs.tails.start(logs.layout, 12, 0, {}, -1, true);
   CHECK(write_file(logs.layout.task_log(1, 12), "a"));
   CHECK(write_file(logs.layout.user_logs() + "/std_log_task_12.txt", "b"));
   logs.tails.touch_file("std_log_task_12.txt");
@@ -66,20 +66,20 @@ TEST(log_tails, tasks_are_counted_from_one_in_their_files) {
 TEST(log_tails, begin_with_the_last_lines) {
   Logs logs;
   logs.append(0, "a\nb\nc\n"), logs.append(1, "one"), logs.append(2, "");
-  logs.tails.start(logs.layout, logs.world, 0, -1, 2);
+  logs.tails.start(logs.layout, logs.world, 0, {}, 2);
   logs.tails.touch_all();
   EXPECT_EQ(logs.read_all(), (Seen{{0, "b\nc\n"}, {1, "one"}}));
   logs.append(0, "d\n"), logs.append(3, "new 1\nnew 2\nnew 3\n");
   logs.tails.touch_all();
   EXPECT_EQ(logs.read_all(), (Seen{{0, "d\n"}, {3, "new 1\nnew 2\nnew 3\n"}}));
-  logs.tails.start(logs.layout, logs.world, 0, 0, 0);
+  logs.tails.start(logs.layout, logs.world, 0, {0}, 0);
   logs.tails.touch_all();
   EXPECT_EQ(logs.read_all(), (Seen{}));
 }
 
 TEST(log_tails, names_that_are_no_log_are_ignored) {
   Logs logs;
-  logs.tails.start(logs.layout, logs.world, 0, -1);
+  logs.tails.start(logs.layout, logs.world, 0, {});
   for (const char* name : {"", "x", "std_log_process_.txt", "std_log_process_99.txt",
                            "std_log_process_-1.txt", "std_log_process_99999999999999999999.txt"})
     logs.tails.touch_file(name);
@@ -88,7 +88,7 @@ TEST(log_tails, names_that_are_no_log_are_ignored) {
 
 TEST(log_tails, of_one_rank_only) {
   Logs logs;
-  logs.tails.start(logs.layout, logs.world, 0, 3);
+  logs.tails.start(logs.layout, logs.world, 0, {3, 9, 12});
   logs.append(3, "x"), logs.append(4, "y");
   logs.tails.touch_all();
   EXPECT_EQ(logs.read_all(), (Seen{{3, "x"}}));
@@ -97,7 +97,7 @@ TEST(log_tails, of_one_rank_only) {
 TEST(log_tails, more_ranks_than_descriptors) {
   Logs logs;
   logs.world = 600;
-  logs.tails.start(logs.layout, logs.world, 0, -1);
+  logs.tails.start(logs.layout, logs.world, 0, {});
   for (int round = 0; round < 2; ++round) {
     for (int rank = 0; rank < logs.world; ++rank) logs.append(rank, "x");
     logs.tails.touch_all();

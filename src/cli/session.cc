@@ -86,9 +86,9 @@ int detach(const engine::Handle& handle, const SessionOptions& options) {
 
 void tell_end(const job::JobView& view, const std::string& folder, const SessionOptions& options) {
   if (view.state == job::State::failed)
-    say(verdict_block(view, folder));
+    say(verdict_block(view, folder, host_before({"", folder})));
   else if (!options.quiet)
-    say(summary(view, folder));
+    say(summary(view, folder, host_before({"", folder})));
   if (!options.output.empty())
     put(render(*format_of(options.output), job_object(view, folder)), Exit::refused);
 }
@@ -114,6 +114,7 @@ int watch_elsewhere(const engine::Handle& handle, const SessionOptions& options)
       handle.folder,
       {"attach", handle.name, options.quiet ? "quiet" : "words", std::to_string(options.only_rank)},
       on_signal);
+  if (!code) end_where_nobody_reads();
   return code ? code->value_or(kRefused) : unwatched(code.error(), handle.name);
 }
 
@@ -126,7 +127,7 @@ int attach(const std::string& name, bool quiet, int only_rank) {
   options.quiet = quiet;
   FollowOptions follow_options;
   follow_options.words = !quiet;
-  follow_options.only_rank = only_rank;
+  if (only_rank >= 0) follow_options.only = {only_rank};
   auto control = engine::connect(job->folder);
   const auto followed = follow(job->folder, control ? *std::move(control) : UniqueFd(), follow_options);
   if (!followed) return unwatched(followed.error(), name);
@@ -165,7 +166,7 @@ int run_session(engine::Submission submission, const SessionOptions& options) {
   if (!options.output.empty()) follow_options.output_fd = STDERR_FILENO;  // stdout is the object's alone
   follow_options.output = !is_null_device(follow_options.output_fd);      // where nobody would read it
   follow_options.words = !options.quiet;
-  follow_options.only_rank = options.only_rank;
+  if (options.only_rank >= 0) follow_options.only = {options.only_rank};
   follow_options.colour = options.colour;
   follow_options.terminate_cancels = options.terminate_cancels;
   const auto followed = follow(handle->folder, std::move(handle->control), follow_options);

@@ -11,6 +11,8 @@ namespace {
 
 constexpr size_t kMostSpec = 16u << 20;  // of job.json: a job file has 4 MiB at most
 
+}  // namespace
+
 std::optional<spec::JobSpec> spec_of(const Layout& layout) {
   const auto text = read_file(layout.job_json(), kMostSpec);
   if (!text) return {};
@@ -21,8 +23,6 @@ std::optional<spec::JobSpec> spec_of(const Layout& layout) {
   if (!spec) return {};
   return std::move(*spec);
 }
-
-}  // namespace
 
 std::string output_folder(const spec::JobSpec& spec, const std::string& name, const Layout& layout) {
   const std::string& path = spec.outputs.at(name).path;

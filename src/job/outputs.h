@@ -2,12 +2,16 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "job/layout.h"
 #include "spec/job_spec.h"
 
 namespace phalanx::job {
+
+// The checked job file of a job: job.json. Nothing: it is not there (yet), or damaged.
+std::optional<spec::JobSpec> spec_of(const Layout& layout);
 
 // A folder of the job, or the local path that the file names. "": a place that is not on this machine.
 std::string output_folder(const spec::JobSpec& spec, const std::string& name, const Layout& layout);

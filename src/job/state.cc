@@ -11,6 +11,7 @@
 #include "job/iso_time.h"
 #include "job/layout.h"
 #include "job/state_parts.h"
+#include "job/task_names.h"
 
 namespace phalanx::job {
 namespace {
@@ -377,6 +378,7 @@ Result<JobView> read_job(const std::string& job_folder, double patience_seconds)
   }
   const auto modified = static_cast<double>(info.st_mtim.tv_sec);
   if (view.name.empty()) view.name = job_folder.substr(job_folder.find_last_of('/') + 1);
+  name_tasks(view, layout);
   if (!is_final(view.state)) say_what_tasks_wait_for(view);
   if (alive || is_final(view.state)) return view;
   if (last == 0 && !exists(layout.events()))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from conftest import TOP, Phalanx, eventually
+from conftest import HARD_TIMEOUT, TOP, Phalanx, eventually
 
 from cluster.faults import READY, kill, nothing_runs, place_on
 from cluster.hosts import Hosts
@@ -147,6 +149,62 @@ def test_a_dead_host_ends_the_job_and_no_task_lives(phalanx: Phalanx, hosts: Hos
     eventually(lambda: shown(place)["state"] == "Failed", 60)
     assert "node 1" in shown(place)["verdict"]["text"]
     nothing_runs(hosts, "h1", "h2")
+
+
+def test_tasks_are_known_by_name_from_the_start(place: Place, tmp_path: Path) -> None:
+    tasks = {"a": {"command": "echo here"}, "b": {"command": "echo *", "sweep": {"end": 2}}}
+    assert place.submit(tasks_file(tmp_path, tasks), "--name", "job", "--detach").returncode == 0
+    done = place.run("logs", "job", "--task", "a", "--follow")
+    assert (done.returncode, done.stdout) == (0, "here\n"), done.stderr
+    done = place.run("logs", "job", "--task", "b")
+    assert sorted(done.stdout.splitlines()) == ["[b.1] 1", "[b.2] 2"]
+
+
+def test_paths_of_another_machine_say_so(phalanx: Phalanx, hosts: Hosts, tmp_path: Path) -> None:
+    place = place_on(phalanx, "ssh-private", COMPUTES["ssh-private"], hosts.environment(), hosts.names)
+    done = place.submit(tasks_file(tmp_path, {"a": {"command": "exit 3"}}), "--name", "job")
+    assert done.returncode == 3
+    log = done.stderr[done.stderr.index("  log: ") :]
+    assert log.startswith("  log: h1:/"), done.stderr
+    assert "(`phalanx logs job --task 1` shows it)" in log
+    shown_to_people = place.run("show", "job").stdout
+    assert "logs        h1:/" in shown_to_people
+    assert "/user_logs (`phalanx logs job` shows them)" in shown_to_people
+
+
+def test_a_reader_that_goes_is_no_trouble_of_the_host(phalanx: Phalanx, hosts: Hosts, tmp_path: Path) -> None:
+    place = place_on(phalanx, "ssh-private", COMPUTES["ssh-private"], hosts.environment(), hosts.names)
+    say = "i=0; while [ $i -lt 2000 ]; do echo line $i; i=$((i+1)); sleep 0.002; done"
+    file = job_file(tmp_path, say, nodes=1, processes=1)
+    with place.phalanx.start(
+        "run", file, *place.options, "--name", "job", env=place.env, stderr=subprocess.PIPE
+    ) as running:
+        assert running.stdout
+        assert running.stderr
+        assert running.stdout.readline() == "line 0\n"
+        running.stdout.close()
+        said = running.stderr.read()
+        running.wait(timeout=HARD_TIMEOUT)
+    assert "cannot be reached" not in said
+    assert running.returncode in (1, 128 + signal.SIGPIPE, -signal.SIGPIPE)
+    done = place.run("logs", "job", "--follow")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "line 1999")
+
+
+def test_launch_says_which_host_lacks_the_folder(phalanx: Phalanx, hosts: Hosts) -> None:
+    only_here = Path("/dev/shm") / phalanx.marker  # each host has its own /dev/shm
+    only_here.mkdir()
+    try:
+        done = phalanx.run(
+            "launch", "--hosts", "h1:1,h2:1", "--", "true", env=hosts.environment(), cwd=only_here
+        )
+    finally:
+        only_here.rmdir()
+    assert done.returncode == 125, done.stderr
+    said = (
+        f"has no folder {only_here}: launch runs in the folder of the same name on each node; make it there"
+    )
+    assert said in done.stderr
 
 
 @pytest.mark.parametrize("form", ["yml", "xml"])

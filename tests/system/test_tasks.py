@@ -176,6 +176,23 @@ def test_code_paths_and_streams(phalanx: Phalanx) -> None:
     assert job.log("std_log_task_1.txt") == b""
 
 
+def test_folders_of_streams_are_made(phalanx: Phalanx) -> None:
+    task = {"command": "echo fine; echo problem >&2", "stdout": "o/p/out.txt", "stderr": "e e/err.txt"}
+    job, _, _ = run_tasks(phalanx, {"a": task})
+    there = job.folder / "nodes/0/wd"
+    assert (there / "o/p/out.txt").read_text() == "fine\n"
+    assert (there / "e e/err.txt").read_text() == "problem\n"
+
+
+def test_required_nodes_that_lack_a_tasks_node_are_one_error(phalanx: Phalanx) -> None:
+    task = {"a": {"command": "true", "required_nodes": "h7"}}
+    file = tasks_file(phalanx.folder, task, required_nodes=["h1", "h2"], resources={})
+    done = phalanx.run("run", file)
+    assert done.returncode == 125
+    assert "must run on node 'h7', which is none of the job's; its required_nodes are h1, h2" in done.stderr
+    assert "instance_count" not in done.stderr
+
+
 def test_a_sweep_has_an_instance_for_each_value(phalanx: Phalanx) -> None:
     tasks = {
         "s": {
@@ -238,7 +255,7 @@ def test_fail_on_task_failure_stops_the_rest(phalanx: Phalanx) -> None:
 @pytest.mark.parametrize(
     ("task", "code", "said"),
     [
-        ({"command": "true", "working_directory": "no/such"}, 125, "is not there"),
+        ({"command": "true", "working_directory": "no/such"}, 125, "name a folder that `code` has"),
         ({"command": "no-such-program-here"}, 127, "exited with code 127"),
         ({"command": "true", "stdin": "missing.txt"}, 1, "exited with code 1"),
     ],
@@ -315,6 +332,41 @@ def test_logs_of_one_task_and_of_all(phalanx: Phalanx) -> None:
     assert "job has no task ab; did you mean a b?" in done.stderr
     done = phalanx.run("logs", "job", "--rank", "0")
     assert (done.returncode, "--task NAME shows one" in done.stderr) == (1, True)
+
+
+def test_logs_of_a_sweep_has_all_its_instances(phalanx: Phalanx) -> None:
+    tasks = {"report": {"command": "echo part *", "sweep": {"end": 3}}, "last": {"command": "echo last"}}
+    run_tasks(phalanx, tasks)
+    parts = [f"[report.{n}] part {n}" for n in (1, 2, 3)]
+    assert phalanx.run("logs", "job", "--task", "report").stdout.splitlines() == parts
+    followed = phalanx.run("logs", "job", "--task", "report", "--follow").stdout.splitlines()
+    assert sorted(followed) == parts
+    assert phalanx.run("logs", "job", "--task", "report.2").stdout == "part 2\n"
+    done = phalanx.run("logs", "job", "--task", "9")
+    assert done.returncode == 1
+    assert "job has no task 9; its tasks are 1-4: report.1, report.2, report.3, last" in done.stderr
+
+
+def test_tasks_of_a_job_that_waits_are_known_by_name(phalanx: Phalanx) -> None:
+    go = phalanx.folder / "go"
+    hold = f"until test -e {go}; do sleep 0.02; done"
+    room = {"oversubscribe": False, "resource_unit": "core"}
+    whole = tasks_file(phalanx.folder, {"a": {"command": hold, "cores": CPUS}}, **room)
+    with running(phalanx, "run", whole) as (command, first):
+        first.happened("task_started")
+        file = tasks_file(phalanx.folder, {"b": {"command": "echo late"}, "c": {"command": "true"}}, **room)
+        assert phalanx.run("run", file, "--name", "next", "--detach").returncode == 0
+        # No waiting here: they are known at once, be the job submitted, queued or starting.
+        asked = phalanx.run("logs", "next", "--task", "b")
+        assert (asked.returncode, asked.stdout) == (0, "")
+        assert "task b of next has printed nothing yet: it is Queued, and the job is" in asked.stderr
+        wrong = phalanx.run("logs", "next", "--task", "x", "--follow")
+        assert "next has no task x; " in wrong.stderr
+        follower = phalanx.start("logs", "next", "--task", "b", "--follow")
+        go.touch()
+        out = output_of(follower)
+        assert (follower.returncode, "late" in out.splitlines()) == (0, True)
+        output_of(command)
 
 
 def test_show_lists_the_tasks_for_people(phalanx: Phalanx) -> None:

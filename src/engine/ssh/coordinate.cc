@@ -14,6 +14,7 @@
 #include "engine/ssh/ssh.h"
 #include "job/layout.h"
 #include "job/submitted.h"
+#include "job/task_names.h"
 #include "machine/machine.h"
 #include "process/isolation.h"
 
@@ -60,6 +61,7 @@ Result<NewFolder> make_folder(const remote::Order& order) {
   TRY(make_folders(folder.layout().user_logs()));
   TRY(make_folders(folder.layout().system_logs()));
   if (!order.job_text.empty()) TRY(write_file(folder.layout().job_file(order.job_text), order.job_text));
+  TRY(job::keep_tasks(order.spec, folder.layout()));
   for (const auto& [name, path] : order.allocation.outputs) TRY(make_folders(folder.place_of(path), 0755));
   TRY(give_parcels(order, folder));
   job::Event first;

@@ -86,12 +86,12 @@ TEST(log_tails, names_that_are_no_log_are_ignored) {
   EXPECT_FALSE(logs.tails.any_touched());
 }
 
-TEST(log_tails, of_one_rank_only) {
+TEST(log_tails, of_some_ranks_only) {
   Logs logs;
   logs.tails.start(logs.layout, logs.world, 0, {3, 9, 12});
-  logs.append(3, "x"), logs.append(4, "y");
+  logs.append(3, "x"), logs.append(4, "y"), logs.append(9, "z");
   logs.tails.touch_all();
-  EXPECT_EQ(logs.read_all(), (Seen{{3, "x"}}));
+  EXPECT_EQ(logs.read_all(), (Seen{{3, "x"}, {9, "z"}}));
 }
 
 TEST(log_tails, more_ranks_than_descriptors) {

@@ -30,6 +30,27 @@ TEST(torch_error, is_the_exception_in_one_line) {
   for (const auto& c : cases) EXPECT_EQ(torch_error(c.text), c.reason) << c.text;
 }
 
+TEST(torch_error, of_a_torchrun_is_the_first_that_its_processes_said) {
+  const std::string report =
+      "E1130 15:00:00.000000 7 site-packages/torch/distributed/elastic/multiprocessing/api.py:984] failed "
+      "(exitcode: 2) local_rank: 0 (pid: 9) of binary: /usr/bin/python3\n"
+      "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\nRuntimeError: later\n";
+  const struct {
+    std::string output, cause;
+  } cases[] = {
+      {"start\n/usr/bin/python3: can't open file '/app/a.py': [Errno 2] No such file or directory\n" + report,
+       "/usr/bin/python3: can't open file '/app/a.py': [Errno 2] No such file or directory"},
+      {"[default0]:Traceback (most recent call last):\n[default0]:ValueError: boom\nKeyError: 3\n" + report,
+       "ValueError: boom"},
+      {"torch.cuda.OutOfMemoryError: full\r\n" + report, "torch.cuda.OutOfMemoryError: full"},
+      {"a note about ValueError: none\n" + report, ""},
+      {"ValueError: boom\n", ""},  // no torchrun: the last lines say it
+      {report, ""},
+      {"", ""},
+  };
+  for (const auto& c : cases) EXPECT_EQ(torchrun_cause(c.output), c.cause) << c.output;
+}
+
 TEST(torch_error, is_bounded) {
   EXPECT_EQ(torch_error(R"({"message": ")" + std::string(5000, 'x') + "\"}"), std::string(500, 'x') + "...");
   EXPECT_EQ(torch_error(std::string(2 << 20, ' ') + R"({"message": "far"})"), "");

@@ -283,6 +283,7 @@ std::optional<wire::Exit> Supervisor::exit_of(const process::Ended& ended) {
       abort(local_rank, 1, complaint);
   if (failed(ended)) exit.tail = rank.log.last_lines();
   if (failed(ended) && !rank.error_file.empty()) exit.reason = job::read_torch_error(rank.error_file);
+  if (failed(ended) && exit.reason.empty()) exit.reason = job::read_torchrun_cause(rank.log.file());
   if (ended.signal == SIGKILL && !rank.stopped && oom_kills_ >= 0)
     exit.oom = oom_kills_of_machine() > oom_kills_;
   if (rank.log.ended()) log_over(local_rank);

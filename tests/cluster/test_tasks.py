@@ -207,18 +207,18 @@ def test_launch_says_which_host_lacks_the_folder(phalanx: Phalanx, hosts: Hosts)
     assert said in done.stderr
 
 
-@pytest.mark.parametrize("form", ["yml", "xml"])
+@pytest.mark.parametrize("form", ["yml", "xml", "xml, any node"])
 def test_hpc_packs_training_job(place: Place, tmp_path: Path, form: str) -> None:
-    """With the name of a node as the rendezvous, as the tutorial has it."""
+    """With the name of a node as the rendezvous, as the tutorial has it, or with the job's own."""
     nodes = place.hosts[:2]
     if form == "yml":
         options = ["--set", f"required_nodes=[{','.join(nodes)}]", "--set", f"inputs.node={nodes[0]}"]
         file = EXAMPLE / "job.yml"
     else:
         text = (EXAMPLE / "job.xml").read_text().replace("/app/", f"{EXAMPLE}/src/")
-        text = text.replace("localhost:", f"{nodes[1]}:").replace(
-            "JobType", f'RequestedNodes="{",".join(nodes)}" JobType'
-        )
+        if form == "xml":
+            text = text.replace("$PHALANX_RENDEZVOUS", f"{nodes[1]}:29400")
+        text = text.replace("JobType", f'RequestedNodes="{",".join(nodes)}" JobType')
         file, options = tmp_path / "job.xml", []
         file.write_text(text)
     done = place.submit(file, "--name", "job", *options, timeout=600)

@@ -104,7 +104,7 @@ def test_hpc_packs_training_job_trains_on_two_nodes(phalanx: Phalanx, form: str)
     if form == "xml":
         text = (folder / "job.xml").read_text().replace("/app/", f"{folder}/src/")
         file, options = phalanx.folder / "job.xml", []
-        file.write_text(text.replace("localhost:29400", f"localhost:{port}"))
+        file.write_text(text.replace("$PHALANX_RENDEZVOUS", f"localhost:{port}"))
     done = phalanx.run("run", file, "--name", "job", *options, env=ACTIVE, timeout=400)
     assert done.returncode == 0, done.stdout + done.stderr
     said = [line for line in done.stdout.splitlines() if " of 4: loss " in line]
@@ -121,3 +121,14 @@ def test_a_task_may_meet_the_others_at_a_port_that_is_held_for_them(phalanx: Pha
     done = phalanx.run("run", file, env=ACTIVE, timeout=400)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("weights the same: True") == 4
+
+
+def test_the_verdict_of_a_failed_torchrun_has_the_cause_that_its_report_hides(phalanx: Phalanx) -> None:
+    file = phalanx.folder / "job.yml"
+    command = "python3 -m torch.distributed.run --nproc_per_node=2 --master_port=0 no_such.py"
+    file.write_text(f"tasks: [{{name: train, command: {command}}}]\n")
+    done = phalanx.run("run", file, env=ACTIVE, timeout=400)
+    assert done.returncode == 1, done.stdout + done.stderr
+    before, _ = done.stderr.split("last lines of task train:")
+    assert "can't open file" in before
+    assert "no_such.py" in before

@@ -350,7 +350,7 @@ def test_logs_of_a_sweep_has_all_its_instances(phalanx: Phalanx) -> None:
 def test_tasks_of_a_job_that_waits_are_known_by_name(phalanx: Phalanx) -> None:
     go = phalanx.folder / "go"
     hold = f"until test -e {go}; do sleep 0.02; done"
-    room = {"oversubscribe": False, "resource_unit": "core"}
+    room: dict[str, Any] = {"oversubscribe": False, "resource_unit": "core"}
     whole = tasks_file(phalanx.folder, {"a": {"command": hold, "cores": CPUS}}, **room)
     with running(phalanx, "run", whole) as (command, first):
         first.happened("task_started")

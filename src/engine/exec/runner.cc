@@ -156,7 +156,8 @@ void Runner::on_canceled(int code, bool was_last) {
   canceler_.reset();
   cancel_timer_.cancel();
   left_ = code != 0;
-  if (!abandoned_ && (living_ > 0 || !was_last)) {  // a request may have been on its way
+  const bool silent = code == 128 + SIGKILL;                     // Slurm has not answered, and would not now
+  if (!abandoned_ && (living_ > 0 || (!was_last && !silent))) {  // a request may have been on its way
     cancel_timer_ = loop_.after(kBetweenCancels, [this] { cancel_jobs(); });
     return;
   }

@@ -132,8 +132,9 @@ json::object to_json(const Plan& plan, size_t first, size_t end) {
 json::object to_json(const Plan& plan) { return to_json(plan, 0, plan.nodes.size()); }
 
 json::object to_json_for_node(const Plan& plan, size_t node) {
-  // Ranks of MPI ask where the others are, and a task is told the names of all its nodes.
-  const bool all = plan.start == Start::mpi || plan.start == Start::tasks;
+  // Ranks of MPI ask where the others are, a task of TensorFlow counts those of its role before it, and a
+  // task of a job of tasks is told the names of all its nodes.
+  const bool all = plan.start == Start::mpi || plan.start == Start::tensorflow || plan.start == Start::tasks;
   return all ? to_json(plan) : to_json(plan, node, node + 1);
 }
 

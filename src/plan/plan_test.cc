@@ -359,6 +359,45 @@ TEST(Plan, the_first_worker_is_chief_where_the_program_wants_one) {
 }
 
 }  // namespace
+TEST(Plan, what_a_node_is_told_is_enough_for_each_way_of_starting) {
+  const auto job = [](spec::Framework framework, spec::Launch launch, std::optional<int> count) {
+    spec::JobSpec spec;
+    spec.command = "true";
+    spec.distribution.framework = framework;
+    spec.distribution.launch = launch;
+    spec.distribution.process_count_per_instance = count;
+    return spec;
+  };
+  using spec::Framework, spec::Launch;
+  auto servers = job(Framework::tensorflow, Launch::process, std::nullopt);
+  servers.distribution.worker_count = 5;
+  servers.distribution.parameter_server_count = 2;
+  for (const spec::JobSpec& spec :
+       {job(Framework::pytorch, Launch::process, 2), job(Framework::pytorch, Launch::process, std::nullopt),
+        job(Framework::pytorch, Launch::node, std::nullopt), job(Framework::none, Launch::head, std::nullopt),
+        job(Framework::mpi, Launch::process, 2), servers}) {
+    Allocation allocation;
+    allocation.job = "job";
+    for (int i = 0; i < 3; ++i) {
+      AllocatedNode node;
+      node.name = node.host = "n" + std::to_string(i);
+      node.address = "10.0.0." + std::to_string(i);
+      node.cpu_count = 8;
+      node.ports = {1, 2, 3, 4, 5, 6, 7, 8};
+      allocation.nodes.push_back(node);
+    }
+    const auto plan = make_plan(spec, allocation);
+    ASSERT_TRUE(plan) << plan.error().reason;
+    for (int node = 0; node < 3; ++node) {
+      const auto told = from_json(to_json_for_node(*plan, static_cast<size_t>(node)));
+      ASSERT_TRUE(told) << told.error().reason;
+      EXPECT_EQ(node_env(*told, node), node_env(*plan, node)) << to_text(plan->start);
+      for (int local = 0; local < plan->nodes[static_cast<size_t>(node)].ranks(); ++local)
+        EXPECT_EQ(rank_env(*told, node, local), rank_env(*plan, node, local)) << to_text(plan->start);
+    }
+  }
+}
+
 TEST(Plan, what_a_node_is_told_does_not_grow_with_the_others) {
   const auto told = [](size_t nodes) {
     spec::JobSpec spec;

@@ -341,6 +341,12 @@ void settle(JobView& view, double last, double patience_seconds) {
     return;
   }
   settle_abandoned(view, static_cast<double>(::time(nullptr)) - last < patience_seconds);
+  // How long they have run nobody knows; it is not still growing.
+  if (!is_final(view.state)) return;
+  for (RankView& rank : view.ranks)
+    if (rank.phase == RankView::Phase::ended && rank.ended == 0) rank.ended = last;
+  for (TaskView& task : view.tasks)
+    if (task.started > 0 && task.ended == 0) task.ended = last;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-"""clusters - how soon jobs start on Slurm, on ssh hosts and on many nodes, beside what these do by themselves.
+"""clusters - how soon jobs start on Slurm, on ssh hosts and on many nodes, beside what these do themselves.
 
 The machines are those of tests/cluster: a real Slurm and real sshd in namespaces of this machine; as root.
 """
@@ -21,10 +21,9 @@ from measure import PHALANX, TOP, Bench, Row
 
 sys.path.insert(0, str(TOP / "tests"))
 
-from sending import sending
-
 from cluster.hosts import Hosts
 from cluster.slurm import Slurm
+from sending import sending
 
 SAYS_WHEN = "date +%s.%N > {folder}/$(hostname)"  # of this machine's one clock
 

@@ -228,8 +228,8 @@ class Slurm:
             elif self.net:
                 self.net.mend(machine)
         self.wait("all jobs to end", lambda: not self.jobs())
-        # Of a job that was preempted with grace and put back, Slurm 22.05 goes on counting the processors: idle
-        # nodes are not given to others. This makes it count anew.
+        # Of a job that was preempted with grace and put back, Slurm 22.05 goes on counting the processors:
+        # idle nodes are not given to others. This makes it count anew.
         self.call("scontrol", "reconfigure")
         for name, state in self.node_states().items():
             if state.startswith(("drain", "down")):

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import os
 import pty
-import signal
-import termios
 import shutil
+import signal
 import tempfile
+import termios
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path

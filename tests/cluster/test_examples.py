@@ -1,4 +1,4 @@
-"""Each example's job file, unchanged, on ssh hosts and on Slurm; tests/frameworks runs them on this machine."""
+"""Each example's job file, unchanged, on ssh hosts and on Slurm; tests/frameworks has them on one machine."""
 
 from __future__ import annotations
 

@@ -101,7 +101,8 @@ def test_code_of_a_refused_job_is_not_left(private: Place, hosts: Hosts, tmp_pat
     assert private.submit(file, "--name", "job").returncode == 0
     shutil.rmtree(private.phalanx.home / "jobs" / "job")
     assert private.submit(file, "--name", "job").returncode == 125
-    assert list((hosts.home("h1") / ".phalanx" / "incoming").iterdir()) == []
+    left = hosts.home("h1") / ".phalanx" / "jobs"
+    assert [folder.name for folder in left.iterdir()] == ["job"]
 
 
 def test_a_node_that_cannot_begin_leaves_nothing_and_keeps_no_name(

@@ -46,8 +46,15 @@ Result<job::EventLog> open_log(const job::Layout& layout) {
 
 Result<process::Captured> scontrol(std::vector<std::string> words) {
   constexpr std::chrono::seconds kLimit{30};
+  constexpr int kTries = 5, kPause = 200;  // milliseconds
   words.insert(words.begin(), "scontrol");
-  return process::capture(words, process::own_environment(), kLimit);
+  for (int i = 1;; ++i) {
+    auto said = process::capture(words, process::own_environment(), kLimit);
+    // Slurm tells all processes of the job to end, and not only once: this one of ours, too.
+    if (said && said->code < 128) return said;
+    if (i == kTries) return said;
+    ::poll(nullptr, 0, kPause);
+  }
 }
 
 // By Slurm, which has been told: an end of our own that comes first would be the job's.
@@ -67,9 +74,14 @@ bool put_back(bool node_lost) {
   constexpr int kMost = 5;  // a node that fails every time must not keep a job going for ever
   const std::string id = variable("SLURM_JOB_ID");
   const auto shown = scontrol({"show", "job", "--oneliner", id});
-  if (!shown || shown->code != 0) return !node_lost;
+  if (!shown || shown->code != 0) {
+    if (node_lost) return false;
+    wait_to_be_ended();  // then Slurm decides
+    return true;
+  }
   const auto says = [&](const char* text) { return shown->output.find(text) != std::string::npos; };
-  if (!says(" JobState=RUNNING ")) return true;
+  // SIGNALING: it runs, and its processes are just being told.
+  if (!says(" JobState=RUNNING ") && !says(" JobState=SIGNALING ")) return true;
   const bool preempted = says(" PreemptTime=") && !says(" PreemptTime=None ");
   if (!preempted && (!node_lost || attempt() >= kMost)) return false;
   const auto told = scontrol({"requeue", id});

@@ -8,16 +8,17 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from measure import PHALANX, TOP, Bench, Row
+from measure import PHALANX, TOP, Bench, Row, wait_for
 
 sys.path.insert(0, str(TOP / "tests"))
 
@@ -136,14 +137,16 @@ def start_ssh(bench: Bench) -> list[Row]:
         def run_ours() -> float:
             return first_mark(seen, submit(bench, job, env, folder))
 
+        others = connections()
+
         def run_new() -> float:
-            end_connections(folder / "home")
+            end_connections(others)
             return run_ours()
 
         run_ours()  # brings the program
         ours, new, theirs = "run, connected before", "run, new connections", "ssh HOST true, the slowest of 4"
         times = bench.interleave({ours: run_ours, new: run_new, theirs: lambda: slowest_ssh(hosts, env)})
-        end_connections(folder / "home")
+        end_connections(others)
     return [
         *(bench.row(times, name) for name in times),
         bench.ratio(times, ours, theirs, ("<=", 1.5)),
@@ -151,20 +154,21 @@ def start_ssh(bench: Bench) -> list[Row]:
     ]
 
 
-def end_connections(home: Path) -> None:
-    """Those that ssh keeps for the next command: each listens on a socket below this home."""
+def connections() -> set[int]:
+    """The processes that ssh keeps for the next command."""
+    found = set()
     for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            mine = command.startswith("ssh: ") and str(home) in (entry / "environ").read_text(
-                errors="replace"
-            )
-            if mine:
-                os.kill(int(entry.name), 15)
-        except OSError:
-            continue
+        with suppress(OSError):
+            if entry.name.isdigit() and (entry / "cmdline").read_bytes().startswith(b"ssh: "):
+                found.add(int(entry.name))
+    return found
+
+
+def end_connections(but: set[int]) -> None:
+    for pid in connections() - but:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+    wait_for("the end of connections", lambda: not connections() - but)
 
 
 def nodes_1000(bench: Bench) -> list[Row]:

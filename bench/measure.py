@@ -138,3 +138,12 @@ class Bench:
         values = [times[above][number] / times[below][number] for number in shared]
         note = self.problems.get(above) or self.problems.get(below) or ""
         return Row(f"{above} / {below}", values, "x", target, note)
+
+
+def wait_for(what: str, ready: Callable[[], Any], seconds: float = 30) -> Any:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if found := ready():
+            return found
+        time.sleep(0.02)
+    raise RuntimeError(f"{what} did not happen within {seconds:.0f} s")

@@ -35,7 +35,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import clusters
-from measure import BUILD, FLOOD, MPIRUN, PHALANX, SPAWN_FLOOR, TMPFS, TOP, TORCHRUN, Bench, Row
+from measure import BUILD, FLOOD, MPIRUN, PHALANX, SPAWN_FLOOR, TMPFS, TOP, TORCHRUN, Bench, Row, wait_for
 
 # ---- processes, seen through /proc -----------------------------------------------------------------
 
@@ -69,15 +69,6 @@ def tree(root: int) -> Iterator[tuple[int, str]]:
         if not more:
             return iter([(pid, alive[pid][0]) for pid in sorted(inside) if pid in alive])
         inside |= more
-
-
-def wait_for(what: str, ready: Callable[[], Any], seconds: float = 30) -> Any:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if found := ready():
-            return found
-        time.sleep(0.02)
-    raise RuntimeError(f"{what} did not happen within {seconds:.0f} s")
 
 
 @contextmanager

@@ -18,12 +18,6 @@ namespace phalanx::process {
 
 namespace {
 
-std::string path_of(const std::vector<std::string>& environment) {
-  for (const std::string& line : environment)
-    if (line.starts_with("PATH=")) return line.substr(5);
-  return "/usr/local/bin:/usr/bin:/bin";
-}
-
 int wait_for(pid_t pid) {
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {

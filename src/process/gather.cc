@@ -13,6 +13,7 @@
 
 #include "base/files.h"
 #include "base/unique_fd.h"
+#include "process/pipe.h"
 #include "process/spawn.h"
 
 namespace phalanx::process {
@@ -22,22 +23,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMost = 1u << 20;
-
-std::string path_of(const std::vector<std::string>& environment) {
-  for (const std::string& line : environment)
-    if (line.starts_with("PATH=")) return line.substr(5);
-  return "/usr/local/bin:/usr/bin:/bin";
-}
-
-struct Pipe {
-  UniqueFd reader, writer;
-};
-
-Result<Pipe> make_pipe() {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return errno_error("pipe");
-  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
 
 class Running {
  public:

@@ -204,6 +204,12 @@ std::string why_not_executed(const std::string& program, int error) {
          "\\r\" is not there";
 }
 
+std::string path_of(const std::vector<std::string>& environment) {
+  for (const std::string& line : environment)
+    if (line.starts_with("PATH=")) return line.substr(5);
+  return "/usr/local/bin:/usr/bin:/bin";
+}
+
 Result<std::string> find_program(const std::string& name, const std::string& path,
                                  const std::string& directory) {
   if (name.empty()) return Error{Code::not_found, "the command is empty"};

@@ -77,6 +77,8 @@ class Spawner {
 // relative to `directory`. Code::not_found (exit code 127) or Code::denied (126) with a message for people.
 Result<std::string> find_program(const std::string& name, const std::string& path,
                                  const std::string& directory);
+std::string path_of(
+    const std::vector<std::string>& environment);  // its PATH, or what systems have without one
 
 // Why the kernel did not execute a program that is there, in words: `error` is errno's value. Of a script
 // without its interpreter it names that.

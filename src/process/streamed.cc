@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "process/pipe.h"
 #include "process/spawn.h"
 
 namespace phalanx::process {
@@ -16,22 +17,6 @@ namespace phalanx::process {
 namespace {
 
 constexpr size_t kPiece = 65536;  // what a pipe holds
-
-std::string path_of(const std::vector<std::string>& environment) {
-  for (const std::string& line : environment)
-    if (line.starts_with("PATH=")) return line.substr(5);
-  return "/usr/local/bin:/usr/bin:/bin";
-}
-
-struct Pipe {
-  UniqueFd reader, writer;
-};
-
-Result<Pipe> make_pipe() {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return errno_error("pipe");
-  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
 
 }  // namespace
 

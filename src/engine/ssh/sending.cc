@@ -13,6 +13,7 @@
 #include "data/frames.h"
 #include "process/gather.h"
 #include "process/isolation.h"
+#include "process/pipe.h"
 
 namespace phalanx::engine::ssh {
 
@@ -81,15 +82,6 @@ Result<uint64_t> write_chunks(std::vector<data::Source>& sources, const Lacking&
   return sent;
 }
 
-struct Pipe {
-  UniqueFd reader, writer;
-};
-Result<Pipe> make_pipe() {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return errno_error("pipe");
-  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
-
 // The writer's last words: {"sent": bytes} or {"error": why}.
 Result<uint64_t> read_report(int from) {
   std::string text;
@@ -116,7 +108,7 @@ std::string harmless_utf8(std::string text) {  // names of files are bytes of an
 Result<uint64_t> send_chunks(const Connection& ssh, const Place& place, std::vector<data::Source>& sources,
                              const Lacking& lacking, const std::vector<std::string>& environment,
                              const Interrupts& interrupts) {
-  Pipe stream = TRY(make_pipe()), report = TRY(make_pipe());
+  process::Pipe stream = TRY(process::make_pipe()), report = TRY(process::make_pipe());
   const pid_t writer = TRY(process::fork_child({stream.writer.get(), report.writer.get()}, [&] {
     ::signal(SIGPIPE, SIG_IGN);
     const auto sent = write_chunks(sources, lacking, stream.writer.get());

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <ctime>
 
+#include "base/clock.h"
 #include "base/loop.h"
 #include "cli/cancel.h"
 #include "cli/console.h"
@@ -33,12 +34,6 @@ constexpr std::chrono::milliseconds kShortJob{50};
 constexpr std::chrono::milliseconds kSoon{
     20};                       // a dead coordinator's lock goes a little later than its connection
 constexpr int kFewRanks = 64;  // so many logs are polled at every tick
-
-double wall_clock() {
-  timespec time{};
-  ::clock_gettime(CLOCK_REALTIME, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
 
 class Follower {
  public:

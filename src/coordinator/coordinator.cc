@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "job/submitted.h"
 #include "spec/job_json.h"
@@ -13,14 +14,6 @@
 namespace phalanx::coordinator {
 
 namespace json = boost::json;
-
-namespace {
-
-double wall_clock() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-}  // namespace
 
 Coordinator::Coordinator(Conducted job, job::EventLog events, std::unique_ptr<NodeSource> nodes)
     : job_(std::move(job)),

@@ -1,6 +1,7 @@
 #include "coordinator/first_failure.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/result.h"
 
@@ -20,8 +21,15 @@ std::string describe(const Failure& failure) {
 
 job::Verdict FirstFailure::verdict() const {
   CHECK(any());
-  const auto first = std::min_element(failures_.begin(), failures_.end(),
-                                      [](const Failure& a, const Failure& b) { return a.at < b.at; });
+  const auto aborted = [&](const Failure& failure) {
+    return std::any_of(failures_.begin(), failures_.end(), [&](const Failure& other) {
+      return other.called_abort && other.rank == failure.rank;
+    });
+  };
+  const auto first =
+      std::min_element(failures_.begin(), failures_.end(), [&](const Failure& a, const Failure& b) {
+        return std::pair(aborted(a), a.at) < std::pair(aborted(b), b.at);
+      });
   job::Verdict verdict;
   verdict.text = describe(*first);
   std::vector<std::string> said = first->last_lines;

@@ -23,6 +23,9 @@ struct Failure {
   std::string reason;  // what the rank itself wrote of it
   int task = 0;        // of a job of tasks: its number, from 1; then there is no rank
   std::string task_name{};
+  // The MPI library calls it too, when another rank has gone: its connections are closed before its end can
+  // be seen.
+  bool called_abort = false;
 };
 
 class FirstFailure {
@@ -36,7 +39,8 @@ class FirstFailure {
     return any();
   }
   void clear() { failures_.clear(); }
-  // The earliest; a tie when another lies within both clocks' error.
+  // The earliest; a tie when another lies within both clocks' error. A rank that ended by itself comes before
+  // others that called MPI_Abort.
   job::Verdict verdict() const;
 
  private:

@@ -35,6 +35,28 @@ TEST(FirstFailure, within_the_clocks_error_is_a_tie_and_says_so) {
   EXPECT_NE(failures.verdict().text.find("at the same time"), std::string::npos);
 }
 
+// Those that wait for it in a collective abort before its end is seen.
+TEST(FirstFailure, a_rank_that_left_comes_before_those_that_called_mpi_abort) {
+  FirstFailure failures;
+  for (const int rank : {0, 3}) {
+    failures.add(exit_at(rank, 0, 10.1, 14));
+    failures.add(exit_at(rank, 0, 10.15, 14));
+  }
+  failures.add(exit_at(1, 0, 10.2, 1));
+  EXPECT_EQ(failures.verdict().rank, 0);
+  FirstFailure called;
+  for (const int rank : {0, 3}) {
+    Failure abort = exit_at(rank, 0, 10.1, 14);
+    abort.text = "rank " + std::to_string(rank) + " called MPI_Abort";
+    abort.called_abort = true;
+    called.add(abort);
+    called.add(exit_at(rank, 0, 10.15, 14));
+  }
+  EXPECT_EQ(called.verdict().text, "rank 0 called MPI_Abort");
+  called.add(exit_at(1, 0, 10.2, 1));
+  EXPECT_EQ(called.verdict().rank, 1);
+}
+
 TEST(FirstFailure, a_signal_gives_128_more) {
   FirstFailure failures;
   Failure failure = exit_at(2, 0, 1, 0);

@@ -1,17 +1,10 @@
 // What MPI ranks of different nodes have for each other, and how they end a job: see part mpi.
 #include <algorithm>
 
+#include "base/clock.h"
 #include "coordinator/coordinator.h"
 
 namespace phalanx::coordinator {
-
-namespace {
-
-double wall_clock() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-}  // namespace
 
 std::string Coordinator::rank_text(size_t node, int local_rank) const {
   return "rank " + std::to_string(plan_->nodes[node].first_rank() + local_rank) + " (node " +
@@ -43,6 +36,7 @@ void Coordinator::check_fences() {
   if (kinds.size() > 1) {
     const wire::Aborted aborted{0,
                                 1,
+                                wall_clock(),
                                 "and those beside it have an MPICH (PMI-1), others an Open MPI (PMIx): two "
                                 "kinds of MPI cannot be in one job",
                                 {}};
@@ -52,7 +46,11 @@ void Coordinator::check_fences() {
     for (size_t i = 0; i < parts.size(); ++i) {
       if (parts[i] || !nodes_[i].started || nodes_[i].running > 0) continue;
       const wire::Aborted aborted{
-          0, 1, "and those beside it ended, and others wait for them in MPI_Init or MPI_Finalize", {}};
+          0,
+          1,
+          wall_clock(),
+          "and those beside it ended, and others wait for them in MPI_Init or MPI_Finalize",
+          {}};
       return on_aborted(i, aborted);
     }
 }
@@ -75,9 +73,12 @@ void Coordinator::on_aborted(size_t index, const wire::Aborted& aborted) {
   failure.rank = plan_->nodes[index].first_rank() + aborted.local_rank;
   failure.node = static_cast<int>(index);
   failure.host = job_.allocation.nodes[index].host;
-  failure.text = rank_text(index, aborted.local_rank) + " " + aborted.text;
+  failure.called_abort = aborted.text.empty();
+  failure.text =
+      rank_text(index, aborted.local_rank) + " " +
+      (failure.called_abort ? "called MPI_Abort with code " + std::to_string(aborted.code) : aborted.text);
   failure.code = failure.exit_code = aborted.code != 0 ? aborted.code & 0xff : 1;
-  failure.at = wall_clock();
+  failure.at = aborted.at;
   failure.last_lines = aborted.tail;
   fail(std::move(failure));
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "base/version.h"
 #include "coordinator/coordinator.h"
 #include "job/exit.h"
@@ -153,7 +154,7 @@ void Coordinator::on_started(size_t index, const wire::Started& started) {
                      "job file with `code`, which is brought to the nodes";
     failure.exit_code = started.exit_code;
     failure.code = started.exit_code;
-    failure.at = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+    failure.at = wall_clock();
     fail(std::move(failure));
   }
   bool all = true;
@@ -210,7 +211,7 @@ void Coordinator::node_lost(size_t index, const std::string& reason) {
   failure.text = "node " + std::to_string(index) + (failure.host.empty() ? "" : " (" + failure.host + ")") +
                  " was lost: " + reason;
   failure.exit_code = code(job::Exit::refused);
-  failure.at = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  failure.at = wall_clock();
   node_failed_ = node_failed_ || !failures_.any();
   if (!start_sent_) return fail_before_start(failure.text);
   fail(std::move(failure));

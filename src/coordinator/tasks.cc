@@ -1,6 +1,7 @@
 // A job of tasks: they start as the queue lets them, and their ends are kept one by one.
 #include <algorithm>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "coordinator/coordinator.h"
 #include "job/exit.h"
@@ -8,14 +9,6 @@
 namespace phalanx::coordinator {
 
 namespace json = boost::json;
-
-namespace {
-
-double wall_clock() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-}  // namespace
 
 Status Coordinator::make_queue() {
   TRY(plan::check_units(*plan_));

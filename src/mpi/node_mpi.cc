@@ -20,7 +20,6 @@ namespace {
 constexpr char kTopology[] = "topology.xml";  // among the shared memory of the node
 
 // Whatever the program said of it stands in its log.
-std::string called_abort(int code) { return "called MPI_Abort with code " + std::to_string(code); }
 
 }  // namespace
 
@@ -28,16 +27,15 @@ NodeMpi::NodeMpi(Loop& loop, NodeMpiConfig config, Calls calls)
     : loop_(loop),
       config_(std::move(config)),
       calls_(std::move(calls)),
-      pmi1_(world(),
-            {[this](int rank, const std::string& line) { reply(rank, line); },
-             [this](std::string put) {
-               calls_.send(wire::to_json(wire::Fence{"pmi1", pmi1_fences_++, std::move(put)}));
-             },
-             [this](int rank, int code, const std::string&) { calls_.abort(rank, code, called_abort(code)); },
-             [this](int rank, const std::string& why) {
-               clients_[static_cast<size_t>(rank)] = {};
-               calls_.abort(rank, 1, why);
-             }}),
+      pmi1_(world(), {[this](int rank, const std::string& line) { reply(rank, line); },
+                      [this](std::string put) {
+                        calls_.send(wire::to_json(wire::Fence{"pmi1", pmi1_fences_++, std::move(put)}));
+                      },
+                      [this](int rank, int code, const std::string&) { calls_.abort(rank, code, ""); },
+                      [this](int rank, const std::string& why) {
+                        clients_[static_cast<size_t>(rank)] = {};
+                        calls_.abort(rank, 1, why);
+                      }}),
       clients_(static_cast<size_t>(here().ranks)),
       shared_memory_(config_.job, config_.node) {}
 
@@ -120,7 +118,7 @@ void NodeMpi::on_pmix(const wire::Frame& frame) {
     check_kinds();
   } else if (type == "aborted") {
     if (const auto aborted = wire::read<wire::Aborted>(*message))
-      calls_.abort(aborted->local_rank, aborted->code, called_abort(aborted->code));
+      calls_.abort(aborted->local_rank, aborted->code, "");
   } else {
     calls_.send(*message);  // fence, fetch, fetched: for the coordinator
   }

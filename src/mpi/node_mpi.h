@@ -31,6 +31,7 @@ class NodeMpi {
  public:
   struct Calls {
     std::function<void(const boost::json::object&)> send;  // to the coordinator
+    // The job is to end, because of what `text` says of the rank; "": it called MPI_Abort.
     std::function<void(int local_rank, int code, const std::string& text)> abort;
   };
   NodeMpi(Loop& loop, NodeMpiConfig config, Calls calls);

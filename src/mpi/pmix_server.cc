@@ -398,7 +398,8 @@ pmix::Status Server::client_finalized(const pmix::Proc* proc, void*, pmix::OpCal
 
 pmix::Status Server::abort(const pmix::Proc* proc, void*, int status, const char* message, pmix::Proc*,
                            size_t, pmix::OpCallback, void*) {
-  self()->send(wire::to_json(wire::Aborted{self()->local_rank_of(proc), status, message ? message : "", {}}));
+  self()->send(
+      wire::to_json(wire::Aborted{self()->local_rank_of(proc), status, 0, message ? message : "", {}}));
   return pmix::kOperationSucceeded;
 }
 

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "job/exit.h"
 #include "job/torch_error.h"
@@ -22,10 +23,6 @@ namespace {
 
 constexpr int kRefused = code(job::Exit::refused), kCannotRun = code(job::Exit::cannot_run),
               kNotFound = code(job::Exit::not_found);
-
-double wall_clock() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 bool failed(const process::Ended& ended) { return ended.signal || ended.code.value_or(0) != 0; }
 
@@ -116,17 +113,18 @@ void Supervisor::prepare_mpi(const wire::Start& message) {
   if (const char* named = std::getenv("PHALANX_LIBPMIX")) config.libpmix = named;
   mpi_ = std::make_unique<mpi::NodeMpi>(
       loop_, std::move(config),
-      mpi::NodeMpi::Calls{
-          [this](const boost::json::object& told) { send(told); },
-          [this](int local_rank, int code, const std::string& text) { abort(local_rank, code, text); }});
+      mpi::NodeMpi::Calls{[this](const boost::json::object& told) { send(told); },
+                          [this](int local_rank, int code, const std::string& text) {
+                            abort(local_rank, code, wall_clock(), text);
+                          }});
   mpi_->prepare([this, message] {
     send(wire::to_json(stop_asked_ || orphaned_ || leaving_ ? wire::Started() : start_ranks(message)));
   });
 }
 
 // A rank ends the job, whether or not it ends itself.
-void Supervisor::abort(int local_rank, int code, const std::string& text) {
-  wire::Aborted aborted{local_rank, code, text, {}};
+void Supervisor::abort(int local_rank, int code, double at, const std::string& text) {
+  wire::Aborted aborted{local_rank, code, at, text, {}};
   const auto index = static_cast<size_t>(local_rank);
   if (index < ranks_.size()) {
     ranks_[index].log.drain_all();
@@ -252,20 +250,23 @@ void Supervisor::report_gap(int local_rank) {
         wire::Gap{ranks_[static_cast<size_t>(local_rank)].number, gap->offset, gap->bytes, gap->reason}));
 }
 
+// Those found at once ended at one time as far as we know: the kernel does not tell in which order. A rank
+// that left MPI then comes first, before those that its leaving ended.
 void Supervisor::on_child() {
   wire::Exited exited;
+  const double now = wall_clock();
   while (const auto ended = process::reap_one()) {
     if (ended->pid == copier_) copier_ended(*ended);
     if (mpi_ && mpi_->child_ended(ended->pid)) continue;
     if (remotes_ && remotes_->child_ended(*ended)) continue;
-    if (auto exit = exit_of(*ended)) exited.exits.push_back(std::move(*exit));
+    if (auto exit = exit_of(*ended, now)) exited.exits.push_back(std::move(*exit));
   }
   if (!exited.exits.empty()) send(wire::to_json(exited));
   if ((orphaned_ || (alone_ && !ranks_.empty())) && local_rank_of_.empty()) leave();
   if (leaving_) finish_when_drained();
 }
 
-std::optional<wire::Exit> Supervisor::exit_of(const process::Ended& ended) {
+std::optional<wire::Exit> Supervisor::exit_of(const process::Ended& ended, double at) {
   const auto found = local_rank_of_.find(ended.pid);
   if (found == local_rank_of_.end()) return std::nullopt;  // an orphan that came to us
   const int local_rank = found->second;
@@ -273,14 +274,13 @@ std::optional<wire::Exit> Supervisor::exit_of(const process::Ended& ended) {
   Rank& rank = ranks_[static_cast<size_t>(local_rank)];
   // What a task has left behind in its group ends with it; the next one has its units.
   if (environment_) ::kill(-ended.pid, SIGKILL);
-  wire::Exit exit{rank.number, ended.code, ended.signal, rank.stopped, false, ended.max_rss_kb, wall_clock(),
-                  {},          ""};
+  wire::Exit exit{rank.number, ended.code, ended.signal, rank.stopped, false, ended.max_rss_kb, at, {}, ""};
   rank.log.drain_all();
   if (rank.log.ended()) rank.watch.cancel();
   report_gap(local_rank);
   if (mpi_ && !failed(ended) && !rank.stopped)
     if (const std::string complaint = mpi_->complaint_about(local_rank); !complaint.empty())
-      abort(local_rank, 1, complaint);
+      abort(local_rank, 1, at, complaint);
   if (failed(ended)) exit.tail = rank.log.last_lines();
   if (failed(ended) && !rank.error_file.empty()) exit.reason = job::read_torch_error(rank.error_file);
   if (failed(ended) && exit.reason.empty()) exit.reason = job::read_torchrun_cause(rank.log.file());

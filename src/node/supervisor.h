@@ -79,9 +79,9 @@ class Supervisor {
   void on_spawned(const process::Spawned& spawned, const std::string& program, int local_rank,
                   wire::Started& started);
   void set_common(process::Spawn& spawn) const;
-  void abort(int local_rank, int code, const std::string& text);
+  void abort(int local_rank, int code, double at, const std::string& text);
   void on_child();
-  std::optional<wire::Exit> exit_of(const process::Ended& ended);
+  std::optional<wire::Exit> exit_of(const process::Ended& ended, double at);
   void on_output(int local_rank);
   void report_gap(int local_rank);
   static long long oom_kills_of_machine();

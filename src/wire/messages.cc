@@ -93,7 +93,7 @@ Lost take(const json::object& o) {
 }
 template <>
 Aborted take(const json::object& o) {
-  return {get<int>(o, "local_rank"), get<int>(o, "code"), get<std::string>(o, "text"),
+  return {get<int>(o, "local_rank"), get<int>(o, "code"), get<double>(o, "at"), get<std::string>(o, "text"),
           get<std::vector<std::string>>(o, "tail")};
 }
 template <>
@@ -191,11 +191,8 @@ json::object to_json(const Gap& m) {
 }
 json::object to_json(const Lost& m) { return {{"type", "lost"}, {"reason", m.reason}}; }
 json::object to_json(const Aborted& m) {
-  return {{"type", "aborted"},
-          {"local_rank", m.local_rank},
-          {"code", m.code},
-          {"text", m.text},
-          {"tail", json::value_from(m.tail)}};
+  return {{"type", "aborted"}, {"local_rank", m.local_rank},      {"code", m.code}, {"at", m.at},
+          {"text", m.text},    {"tail", json::value_from(m.tail)}};
 }
 json::object to_json(const Fence& m) {
   return {{"type", "fence"}, {"channel", m.channel}, {"number", m.number}, {"data", m.data}};

@@ -84,7 +84,8 @@ struct Lost {
 };
 struct Aborted {
   int local_rank = 0, code = 1;
-  std::string text;
+  double at = 0;     // when it did what ends the job: seconds since the epoch, by the node's clock
+  std::string text;  // what it did; "": it called MPI_Abort
   std::vector<std::string> tail;  // last lines of its log
 };
 // Data is any bytes. `channel` keeps the collectives of PMIx and PMI-1 apart; `number` counts each from 0.

@@ -44,6 +44,18 @@ def test_a_rank_that_ends_without_mpi_finalize_fails_the_job(
     assert FINALIZED in said
 
 
+def test_a_rank_killed_amid_others_is_named_and_not_those_that_abort_by_it(
+    phalanx: Phalanx, mpi_env: dict[str, str]
+) -> None:
+    code = (
+        f"import os; {MPI4PY}; world.Barrier(); world.rank == 2 and os.kill(os.getpid(), 9); world.Barrier()"
+    )
+    exit_code, said, verdict = launch(phalanx, mpi_env, *python(code))
+    assert exit_code == 128 + 9
+    assert verdict["rank"] == 2
+    assert "SIGKILL" in said
+
+
 @pytest.mark.parametrize("rank", [0, 3])
 def test_a_rank_that_ends_before_mpi_init_fails_the_job(
     phalanx: Phalanx, mpi_env: dict[str, str], rank: int

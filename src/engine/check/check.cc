@@ -7,6 +7,7 @@
 #include <chrono>
 #include <csignal>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "engine/check/checker.h"
 #include "job/name.h"
@@ -20,10 +21,6 @@ namespace {
 constexpr std::chrono::seconds kAnswerLimit{60};
 constexpr size_t kAtOnce = 64;  // ssh or srun processes side by side
 constexpr const char* kHome = "${PHALANX_HOME:-$HOME/.phalanx}";
-
-double wall_clock() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 // gather() wants it while it feeds programs that may have ended.
 class NoSigpipe {

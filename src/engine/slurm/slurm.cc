@@ -7,6 +7,7 @@
 #include <chrono>
 #include <set>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "engine/prospect.h"
 #include "engine/remote/order.h"
@@ -28,10 +29,6 @@ namespace json = boost::json;
 namespace {
 
 constexpr std::chrono::seconds kSbatchLimit{60};  // it retries for itself while the controller restarts
-
-double wall_clock() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 // What Slurm will give, as far as that can be said: which machines is its choice. Of each node as many GPUs
 // are asked for as processes want.

@@ -9,6 +9,7 @@
 #include <boost/json.hpp>
 #include <chrono>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "data/parcel.h"
 #include "data/source.h"
@@ -33,10 +34,6 @@ namespace json = boost::json;
 namespace {
 
 constexpr std::chrono::seconds kProbeLimit{30}, kUploadLimit{600}, kStartLimit{60};
-
-double wall_clock() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 std::string name_of(const spec::Host& host) { return host.name.substr(host.name.find('@') + 1); }
 

@@ -7,7 +7,8 @@ import torch.distributed as dist
 from operations import make_model, train
 
 
-def main() -> None:
+def main() -> dist.Work:
+    """The last work of the processes with one another, which is to be kept: see below."""
     cuda = torch.cuda.is_available()
     dist.init_process_group("nccl" if cuda else "gloo")
     rank, world = dist.get_rank(), dist.get_world_size()
@@ -23,9 +24,13 @@ def main() -> None:
     # In one piece: the processes of a node share its log.
     line = f"rank {rank} of {world}: loss {losses[0]:.3f} -> {losses[-1]:.3f}, weights the same: {same}"
     os.write(1, f"{line}\n".encode())
-    dist.barrier()  # nobody leaves while another still needs him
+    last = dist.barrier(async_op=True)
+    last.wait()  # nobody leaves while another still needs him
     dist.destroy_process_group()
+    return last
 
 
 if __name__ == "__main__":
-    main()
+    # A thread of Gloo that would be the last to let go of tensors, while Python ends, aborts the process
+    # ("terminate called without an active exception"). Whoever keeps the last work is never too early.
+    last = main()

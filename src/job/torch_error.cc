@@ -21,9 +21,11 @@ const boost::json::value* message_in(const boost::json::value* value) {
   return value != nullptr && value->is_object() ? value->get_object().if_contains("message") : nullptr;
 }
 
-// "ValueError: boom", "torch.cuda.OutOfMemoryError: ...", and what Python says of a script that is not there.
+// "ValueError: boom", "torch.cuda.OutOfMemoryError: ...", what Python says of a script that is not there, and
+// what the C++ library says as it aborts.
 bool says_why(std::string_view line) {
-  if (line.find("can't open file") != line.npos || line.find("No module named") != line.npos) return true;
+  for (const char* whole : {"can't open file", "No module named", "terminate called without an active"})
+    if (line.find(whole) != line.npos) return true;
   const size_t colon = line.find(':');
   const std::string_view name = line.substr(0, colon);
   const bool of_torchrun = name.find("torch.distributed.elastic") != name.npos;

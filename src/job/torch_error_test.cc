@@ -43,6 +43,8 @@ TEST(torch_error, of_a_torchrun_is_the_first_that_its_processes_said) {
       {"[default0]:Traceback (most recent call last):\n[default0]:ValueError: boom\nKeyError: 3\n" + report,
        "ValueError: boom"},
       {"torch.cuda.OutOfMemoryError: full\r\n" + report, "torch.cuda.OutOfMemoryError: full"},
+      {"[default1]:terminate called without an active exception\n" + report,
+       "terminate called without an active exception"},
       {"a note about ValueError: none\n" + report, ""},
       {"ValueError: boom\n", ""},  // no torchrun: the last lines say it
       {report, ""},

@@ -43,10 +43,10 @@ constexpr Hint kHints[] = {
      "not start more processes per node than it has GPUs"},
     {"Found no NVIDIA driver", "", 0, -1,
      "no GPU can be used on that node: run with its CPUs (gloo as backend), or look at `nvidia-smi`"},
-    {"terminate called without an active exception", "", SIGABRT, -1,
-     "a thread of a library still ran when the process ended: call torch.distributed.destroy_process_group() "
-     "at "
-     "the end"},
+    {"terminate called without an active exception", "", 0, -1,
+     "a thread of a library still ran when the process ended. With Gloo: call "
+     "torch.distributed.destroy_process_group() at the end, and keep the last work until then "
+     "(`last = dist.barrier(async_op=True); last.wait()`)"},
     {"connection to the C10d store has failed", "", 0, -1,
      "the rendezvous was kept by another job on the same port, or by a node that has ended: "
      "--rdzv_endpoint=$MASTER_ADDR:$MASTER_PORT is this job's alone"},

@@ -84,6 +84,7 @@ json::object object_of(const engine::check::NodeReport& node) {
   object["python"] = facts.python;
   object["cpus"] = facts.cpus;
   object["gpus"] = facts.gpus;
+  object["memory_kib"] = facts.memory_kib > 0 ? json::value(facts.memory_kib) : json::value(nullptr);
   object["memlock_kib"] = facts.memlock_kib ? json::value(*facts.memlock_kib) : json::value(nullptr);
   object["shm_kib"] = facts.shm_kib;
   object["free_kib"] = facts.free_kib;

@@ -4,6 +4,7 @@
 
 #include "base/files.h"
 #include "cli/command.h"
+#include "cli/jobs.h"
 #include "cli/options.h"
 #include "cli/session.h"
 #include "cli/terminal.h"
@@ -11,6 +12,7 @@
 #include "engine/check/check.h"
 #include "engine/computes.h"
 #include "engine/slurm/explain.h"
+#include "engine/slurm/places.h"
 #include "engine/slurm/queue.h"
 #include "spec/problem.h"
 
@@ -25,7 +27,10 @@ struct Line {
   int used_cpus = -1, used_gpus = -1;  // -1: not known
   int64_t memory_mib = 0;
   std::vector<std::string> jobs;
+  std::optional<std::vector<std::string>> fabric;  // InfiniBand devices; nothing: not known
 };
+
+constexpr size_t kNewest = 200;  // of the jobs of this user: those that run are among them
 
 json::value count(int number) { return number < 0 ? json::value(nullptr) : json::value(number); }
 
@@ -38,6 +43,8 @@ json::object object_of(const Line& line) {
           {"gpus", line.gpus},
           {"used_gpus", count(line.used_gpus)},
           {"memory_mib", line.memory_mib > 0 ? json::value(line.memory_mib) : json::value(nullptr)},
+          {"fabric", line.fabric ? json::value(json::array(line.fabric->begin(), line.fabric->end()))
+                                 : json::value(nullptr)},
           {"jobs", json::array(line.jobs.begin(), line.jobs.end())}};
 }
 
@@ -51,41 +58,65 @@ std::vector<std::string> row_of(const Line& line) {
           used_of(line.used_cpus, line.cpus),
           used_of(line.used_gpus, line.gpus),
           line.memory_mib > 0 ? memory(static_cast<long>(line.memory_mib * 1024)) : "-",
+          line.fabric && !line.fabric->empty() ? spec::join(*line.fabric) : "-",
           spec::join(line.jobs),
           line.reason};
 }
 
-bool shares_partition(const engine::slurm::Node& node, const std::string& partitions) {
-  const std::string list = "," + partitions + ",";
-  return partitions.empty() ||
-         std::any_of(node.partitions.begin(), node.partitions.end(), [&](const std::string& name) {
-           return list.find("," + name + ",") != std::string::npos;
-         });
-}
-
 Result<std::vector<Line>> slurm_lines(const spec::Compute& compute) {
   const engine::slurm::Queue queue(own_environment());
-  const auto nodes = TRY(queue.nodes());
+  const auto partitions = engine::slurm::chosen(TRY(queue.partitions()), compute.partition);
+  const auto nodes = TRY(engine::slurm::nodes_of(compute, partitions, TRY(queue.nodes())));
   std::map<std::string, std::vector<std::string>> jobs;
   for (const auto& job : TRY(queue.running()))
     for (const std::string& node : job.nodes) jobs[node].push_back(job.id);
   std::vector<Line> lines;
   for (const auto& node : nodes)
-    if (shares_partition(node, compute.partition))
-      lines.push_back({node.name, node.state + (node.answers ? "" : ", no answer"), node.reason, node.cpus,
-                       node.gpus, node.used_cpus, node.used_gpus, node.memory_mib, jobs[node.name]});
+    lines.push_back({node.name,
+                     node.state + (node.answers ? "" : ", no answer"),
+                     node.reason,
+                     node.cpus,
+                     node.gpus,
+                     node.used_cpus,
+                     node.used_gpus,
+                     node.memory_mib,
+                     jobs[node.name],
+                     {}});
   return lines;
+}
+
+// By machine the jobs of this user that run there, without a scheduler that would know those of all.
+std::map<std::string, std::vector<std::string>> own_jobs() {
+  std::map<std::string, std::vector<std::string>> jobs;
+  auto entries = all_jobs();
+  if (!entries) return jobs;
+  if (entries->size() > kNewest) entries->resize(kNewest);
+  for (const JobEntry& entry : *entries) {
+    const auto view = view_of(entry.folder);
+    if (!view || job::is_final(view->state) || !view->scheduler.empty()) continue;
+    for (const job::NodeView& node : view->nodes) {
+      auto& here = jobs[node.host];
+      if (std::find(here.begin(), here.end(), entry.name) == here.end()) here.push_back(entry.name);
+    }
+  }
+  return jobs;
 }
 
 // Of machines without a scheduler: what they say of themselves.
 Result<std::vector<Line>> asked_lines(const spec::Compute& compute) {
   const auto report = TRY(engine::check::check(compute, own_environment()));
+  auto jobs = own_jobs();
   std::vector<Line> lines;
   for (const auto& node : report.nodes) {
     Line line;
     line.name = node.name;
     line.state = node.facts ? "up" : "down";
-    if (node.facts) line.cpus = node.facts->cpus, line.gpus = node.facts->gpus;
+    if (node.facts) {
+      line.cpus = node.facts->cpus, line.gpus = node.facts->gpus;
+      line.memory_mib = node.facts->memory_kib / 1024;
+      line.fabric = node.facts->infiniband;
+      line.jobs = std::move(jobs[node.facts->host]);
+    }
     for (const auto& finding : report.findings)
       if (finding.node == node.name && finding.fatal && line.reason.empty()) line.reason = finding.text;
     lines.push_back(std::move(line));
@@ -125,6 +156,7 @@ class Nodes : public Command {
                       {"CPUS", true},
                       {"GPUS", true},
                       {"MEMORY", true},
+                      {"FABRIC", false, true},
                       {"JOBS", false, true},
                       {"REASON", false, true}},
                      rows, terminal.is_terminal ? terminal.width : 0));

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from conftest import Phalanx
+from conftest import Phalanx, eventually
 
 from cluster.hosts import Hosts
 from cluster.slurm import Slurm
@@ -45,6 +45,26 @@ def checked(
 
 def fatal(report: dict[str, Any]) -> list[str]:
     return [f"{one['node']}: {one['text']}" for one in report["findings"] if one["fatal"]]
+
+
+@contextmanager
+def running(phalanx: Phalanx, hosts: Hosts) -> Iterator[str]:
+    """The name of a job on two of the hosts."""
+    file = phalanx.folder / "job.yml"
+    file.write_text(
+        "command: sleep 1000\nenvironment: azureml:none@latest\ncompute: azureml:lab\n"
+        "distribution: {type: pytorch}\nresources: {instance_count: 2}\n"
+    )
+    done = phalanx.run("run", file, "--name", "sleeper", "--detach", env=finds(hosts))
+    assert done.returncode == 0, done.stderr
+
+    def state() -> str:
+        shown = phalanx.run("show", "sleeper", "-o", "json", env=finds(hosts)).stdout
+        return str(json.loads(shown)["state"])
+
+    eventually(lambda: state() == "Running")
+    yield "sleeper"
+    phalanx.run("cancel", "--kill", "sleeper", env=finds(hosts))
 
 
 # ---- Slurm ----
@@ -184,6 +204,11 @@ def test_the_hosts_as_nodes(phalanx: Phalanx, hosts: Hosts) -> None:
     done = phalanx.run("nodes", "--compute", "lab", "-o", "tsv", env=finds(hosts))
     states = [line.split("\t")[1] for line in done.stdout.splitlines()]
     assert states == ["up", "up", "up", "down"]
+    with running(phalanx, hosts) as name:
+        nodes = json.loads(phalanx.run("nodes", "--compute", "lab", "-o", "json", env=finds(hosts)).stdout)
+    assert [node["jobs"] for node in nodes] == [[name], [name], [], []]
+    assert [node["memory_mib"] is not None for node in nodes] == [True, True, True, False]
+    assert [node["fabric"] for node in nodes] == [[], [], [], None]
 
 
 # ---- what is described ----

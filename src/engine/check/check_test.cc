@@ -7,7 +7,7 @@ namespace {
 
 std::string said(const std::string& lines) {
   return "Welcome!\nphalanx-facts-begin\nmachine=x86_64\nhost=n1\nlibc=glibc "
-         "2.36\nclock=100.5\ncpus=8\nmemlock=unlimited\n"
+         "2.36\nclock=100.5\ncpus=8\nmemory=16384000\nmemlock=unlimited\n"
          "shm=8000000\nfree=9000000\npython=/usr/bin/python3 3.11.2\n" +
          lines + "phalanx-facts-end\n";
 }
@@ -33,6 +33,7 @@ TEST(Facts, AreRead) {
   EXPECT_EQ(facts->python, "/usr/bin/python3 3.11.2");
   EXPECT_EQ(facts->cpus, 8);
   EXPECT_EQ(facts->gpus, 2);
+  EXPECT_EQ(facts->memory_kib, 16384000);
   EXPECT_FALSE(facts->memlock_kib);
   EXPECT_EQ(facts->infiniband, std::vector<std::string>{"mlx5_0"});
   EXPECT_TRUE(facts->sees_folder);

@@ -4,18 +4,14 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "base/shell.h"
+
 namespace phalanx::engine::check {
 
 namespace {
 
 constexpr std::string_view kBegin = "phalanx-facts-begin\n", kEnd = "phalanx-facts-end\n";
 constexpr const char* kToken = "/.phalanx-check";
-
-std::string in_shell(const std::string& word) {
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
 
 // Each line prints "key=value". Commands that are missing print nothing.
 constexpr const char* kFacts = R"sh(
@@ -24,6 +20,7 @@ echo "host=$(uname -n)"
 echo "libc=$(getconf GNU_LIBC_VERSION)"
 echo "clock=$(date +%s.%N)"
 echo "cpus=$(nproc)"
+echo "memory=$(sed -n 's/^MemTotal: *\([0-9]*\) kB$/\1/p' /proc/meminfo)"
 echo "memlock=$(ulimit -l)"
 set -- $(df -Pk /dev/shm | tail -n 1)
 echo "shm=${2:-0}"
@@ -55,6 +52,7 @@ void read_fact(std::string_view key, std::string_view value, Facts& facts) {
   if (key == "python") facts.python = value;
   if (key == "clock") facts.clock = std::strtod(std::string(value).c_str(), nullptr);
   if (key == "cpus") facts.cpus = number<int>(value).value_or(0);
+  if (key == "memory") facts.memory_kib = number<int64_t>(value).value_or(0);
   if (key == "memlock") facts.memlock_kib = number<int64_t>(value);
   if (key == "shm") facts.shm_kib = number<int64_t>(value).value_or(0);
   if (key == "free") facts.free_kib = number<int64_t>(value).value_or(0);

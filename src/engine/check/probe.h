@@ -32,6 +32,7 @@ struct Facts {
   double clock = 0;  // seconds since 1970
   int cpus = 0, gpus = 0;
   std::optional<int64_t> memlock_kib;  // nothing: no limit
+  int64_t memory_kib = 0;              // in all; 0: not known
   int64_t shm_kib = 0, free_kib = 0;   // of /dev/shm in all; free where jobs' folders lie
   bool sees_folder = true, writes_folder = true, has_interface = true;
   std::vector<std::string> infiniband;

@@ -41,9 +41,9 @@ class Shells {
                             std::chrono::milliseconds limit, bool as_root) const {
     std::vector<process::Question> questions;
     for (size_t i = 0; i < hosts.size(); ++i)
-      questions.push_back(
-          connection_.question(user_.empty() ? hosts[i] : user_ + "@" + hosts[i],
-                               as_root ? "exec sh -c " + ssh::in_shell(kAsRoot) : "exec sh -s", scripts[i]));
+      questions.push_back(connection_.question(user_.empty() ? hosts[i] : user_ + "@" + hosts[i],
+                                               as_root ? "exec sh -c " + in_shell(kAsRoot) : "exec sh -s",
+                                               scripts[i]));
     const auto before = std::signal(SIGPIPE, SIG_IGN);  // gather() wants it
     const auto answers = process::gather(questions, environment_, limit);
     std::signal(SIGPIPE, before);

@@ -63,8 +63,7 @@ bool is_name(std::string_view name) {
 std::string facts_script(const std::vector<std::string>& names) {
   std::string text = "exec 2>/dev/null\necho " + std::string(kBegin.substr(0, kBegin.size() - 1)) + kFacts;
   for (const std::string& name : names)
-    text += "getent hosts " + ssh::in_shell(name) + " >/dev/null || echo unresolved=" + ssh::in_shell(name) +
-            "\n";
+    text += "getent hosts " + in_shell(name) + " >/dev/null || echo unresolved=" + in_shell(name) + "\n";
   return text + "echo " + std::string(kEnd);
 }
 

@@ -182,7 +182,7 @@ class Planner {
     steps.push_back(command("the mount point " + path, "[ -d " + path + " ]", "mkdir -p " + path));
     steps.push_back(command(
         "no other file system at " + path,
-        "! awk -v path=" + path + " '$1 !~ /^#/ && $2 == path' /etc/fstab | grep -vxF " + ssh::in_shell(ours),
+        "! awk -v path=" + path + " '$1 !~ /^#/ && $2 == path' /etc/fstab | grep -vxF " + in_shell(ours),
         "echo '/etc/fstab mounts something else at " + path +
             ": remove that line, or write `type: none` if it is the shared folder'; exit 1"));
     steps.push_back(line("/etc/fstab", ours));
@@ -275,19 +275,19 @@ class Planner {
   void add_pytorch(std::vector<Step>& steps) const {
     const spec::PyTorch& torch = *cluster_.pytorch;
     const std::string python = torch.path + "/bin/python";
-    std::string wanted = ssh::in_shell("torch" + (torch.version.empty() ? "" : "==" + torch.version));
-    for (const std::string& package : torch.packages) wanted += " " + ssh::in_shell(package);
+    std::string wanted = in_shell("torch" + (torch.version.empty() ? "" : "==" + torch.version));
+    for (const std::string& package : torch.packages) wanted += " " + in_shell(package);
     steps.push_back(command("a Python environment in " + torch.path, "[ -x " + python + " ]",
                             "python3 -m venv " + torch.path));
-    steps.push_back(command(
-        "PyTorch in it",
-        torch.version.empty() ? python + " -c 'import torch'"
-                              : "[ \"$(" + python +
-                                    " -c 'from importlib.metadata import version; "
-                                    "print(version(\"torch\").split(\"+\")[0])')\" = " +
-                                    ssh::in_shell(torch.version.substr(0, torch.version.find('+'))) + " ]",
-        python + " -m pip install --no-input " +
-            (torch.index_url.empty() ? "" : "--index-url " + torch.index_url + " ") + wanted));
+    steps.push_back(
+        command("PyTorch in it",
+                torch.version.empty() ? python + " -c 'import torch'"
+                                      : "[ \"$(" + python +
+                                            " -c 'from importlib.metadata import version; "
+                                            "print(version(\"torch\").split(\"+\")[0])')\" = " +
+                                            in_shell(torch.version.substr(0, torch.version.find('+'))) + " ]",
+                python + " -m pip install --no-input " +
+                    (torch.index_url.empty() ? "" : "--index-url " + torch.index_url + " ") + wanted));
   }
 
   const spec::Cluster& cluster_;

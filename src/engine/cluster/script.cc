@@ -10,8 +10,6 @@ namespace phalanx::engine::cluster {
 
 namespace {
 
-using ssh::in_shell;
-
 // `dirty`: a step since the last service has changed something. What stood in the place of a file of ours is
 // kept aside once, and comes back at the end. Files of the administrator are written in place: they may be
 // links, or mounted.

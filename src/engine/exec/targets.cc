@@ -222,7 +222,7 @@ Result<std::vector<Target>> targets(const spec::Compute& compute, bool inside, c
   for (const spec::Host& host : compute.hosts) known.push_back({host.name});
   const ssh::Connection connection(compute);
   for (const std::string& node : TRY(choose(compute, known, choice)))
-    out.push_back({node, connection.words(node, "exec /bin/sh -c " + ssh::in_shell(script))});
+    out.push_back({node, connection.words(node, "exec /bin/sh -c " + in_shell(script))});
   return out;
 }
 

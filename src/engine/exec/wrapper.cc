@@ -41,18 +41,18 @@ constexpr const char* kAsRoot =
     R"sh(exec sudo -n -- sh -c "$S")sh";
 
 std::string words_of(const std::vector<std::string>& command) {
-  if (command.size() == 1) return "sh -c " + ssh::in_shell(command[0]);
+  if (command.size() == 1) return "sh -c " + in_shell(command[0]);
   std::string out;
-  for (const std::string& word : command) out += (out.empty() ? "" : " ") + ssh::in_shell(word);
+  for (const std::string& word : command) out += (out.empty() ? "" : " ") + in_shell(word);
   return out;
 }
 
 }  // namespace
 
 std::string wrapped(const std::vector<std::string>& command, bool sudo) {
-  const std::string script = std::string("W=") + ssh::in_shell(kWatch) + "; F=" + ssh::in_shell(kFeed) +
-                             "; C=" + ssh::in_shell(words_of(command)) + "; " + kRun;
-  return sudo ? "S=" + ssh::in_shell(script) + "; " + kAsRoot : script;
+  const std::string script = std::string("W=") + in_shell(kWatch) + "; F=" + in_shell(kFeed) +
+                             "; C=" + in_shell(words_of(command)) + "; " + kRun;
+  return sudo ? "S=" + in_shell(script) + "; " + kAsRoot : script;
 }
 
 std::string frame(std::string_view input) { return std::to_string(input.size()) + "\n" + std::string(input); }

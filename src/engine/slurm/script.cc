@@ -1,5 +1,6 @@
 #include "engine/slurm/script.h"
 
+#include "base/shell.h"
 #include "spec/parse.h"
 
 namespace phalanx::engine::slurm {
@@ -15,12 +16,6 @@ std::string quoted(const std::string& value) {
     text += c;
   }
   return text + "\"";
-}
-
-std::string in_shell(const std::string& word) {
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
 }
 
 std::string joined(const std::vector<std::string>& words) {

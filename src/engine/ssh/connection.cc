@@ -32,12 +32,6 @@ std::string last_line(std::string text) {
 
 }  // namespace
 
-std::string in_shell(const std::string& word) {
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
 std::vector<std::string> Connection::words(const std::string& host, const std::string& command,
                                            bool terminal) const {
   std::vector<std::string> words{"ssh",

@@ -6,12 +6,11 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/shell.h"
 #include "process/gather.h"
 #include "spec/compute.h"
 
 namespace phalanx::engine::ssh {
-
-std::string in_shell(const std::string& word);  // quoted for a POSIX shell
 
 class Connection {
  public:

@@ -231,10 +231,15 @@ class Slurm:
         # Of a job that was preempted with grace and put back, Slurm 22.05 goes on counting the processors:
         # idle nodes are not given to others. This makes it count anew.
         self.call("scontrol", "reconfigure")
-        for name, state in self.node_states().items():
-            if state.startswith(("drain", "down")):
-                self.call("scontrol", "update", f"NodeName={name}", "State=RESUME")
-        self.wait_for_nodes("idle")
+
+        def all_idle() -> bool:
+            states = self.node_states()
+            for name, state in states.items():
+                if state.startswith(("drain", "down")):  # refused if it has come back by itself just now
+                    self.run("scontrol", "update", f"NodeName={name}", "State=RESUME")
+            return all(state.startswith("idle") for state in states.values())
+
+        self.wait("all nodes to be idle", all_idle, 120.0)
 
     # ---- trouble ----
 

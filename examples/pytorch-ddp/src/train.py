@@ -117,7 +117,8 @@ def train_epoch(
     return all_losses / all_batches
 
 
-def main() -> None:
+def main() -> dist.Work | None:
+    """The last work of the processes with one another, which is to be kept: see below."""
     args = arguments()
     if "OMP_NUM_THREADS" not in os.environ:  # else PyTorch has read it
         torch.set_num_threads(max(1, (os.cpu_count() or 1) // LOCAL_WORLD))
@@ -171,9 +172,15 @@ def main() -> None:
         }
         (args.model_dir / "metrics.json").write_text(json.dumps(metrics, indent=2) + "\n")
         print(f"saved model.pt and metrics.json in {args.model_dir}", flush=True)
-    if distributed:
-        dist.destroy_process_group()
+    if not distributed:
+        return None
+    last = dist.barrier(async_op=True)
+    last.wait()
+    dist.destroy_process_group()
+    return last
 
 
 if __name__ == "__main__":
-    main()
+    # A thread of Gloo that would be the last to let go of tensors, while Python ends, aborts the process
+    # ("terminate called without an active exception"). Whoever keeps the last work is never too early.
+    last = main()

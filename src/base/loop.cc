@@ -113,7 +113,8 @@ void Loop::run() {
     // before them.
     if (count < 0) continue;
     for (int i = 0; i < count && !stopped_; ++i) {
-      const auto found = watches_.find(events[i].data.u64);
+      const uint64_t id = events[i].data.u64;  // epoll_event is packed: no reference into it
+      const auto found = watches_.find(id);
       if (found == watches_.end()) continue;  // cancelled by an earlier callback of this round
       const auto ready = found->second.ready;
       (*ready)(events[i].events);

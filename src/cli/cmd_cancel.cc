@@ -31,6 +31,16 @@ Result<UniqueFd> connect_soon(const std::string& folder) {
   return control;
 }
 
+// It answers at once, unless it is stopped (SIGSTOP, a debugger) or its machine is stuck.
+void say_if_silent(const JobEntry& job, int control, int coordinator) {
+  constexpr int kPatience = 5000;  // ms
+  pollfd answer{control, POLLIN, 0};
+  if (control < 0 || ::poll(&answer, 1, kPatience) != 0) return;
+  const std::string pid = std::to_string(coordinator);
+  say(job.name + ": its coordinator (pid " + pid + ") does not answer; if it is stopped, `kill -CONT " + pid +
+      "` lets it go on, and `kill -KILL " + pid + "` ends it. Its processes end without it");
+}
+
 class Cancel : public Command {
  public:
   void declare(CLI::App& app) override {
@@ -47,15 +57,21 @@ class Cancel : public Command {
       jobs.push_back(std::move(*found));
     }
     bool ok = true;
-    std::vector<std::pair<JobEntry, UniqueFd>> stopping;
+    std::vector<Stopping> stopping;
     for (const JobEntry& job : jobs) ok = request(job, stopping) && ok;
-    for (auto& [job, control] : stopping)
-      if (!no_wait_) ok = wait(job, std::move(control)) && ok;
+    for (Stopping& one : stopping)
+      if (!no_wait_) ok = wait(std::move(one)) && ok;
     return static_cast<int>(ok ? Exit::ok : Exit::failed);
   }
 
  private:
-  bool request(const JobEntry& job, std::vector<std::pair<JobEntry, UniqueFd>>& stopping) const {
+  struct Stopping {
+    JobEntry job;
+    UniqueFd control;
+    int coordinator;  // pid
+  };
+
+  bool request(const JobEntry& job, std::vector<Stopping>& stopping) const {
     const auto view = view_of(job.folder);
     if (!view) return say(view.error().reason), false;
     if (job::is_final(view->state))
@@ -66,7 +82,7 @@ class Cancel : public Command {
     if (!sent && !view->scheduler.empty())
       sent = engine::cancel_elsewhere(*view, job.folder, "cancel", kill_);
     if (sent) {
-      stopping.emplace_back(job, control ? std::move(*control) : UniqueFd());
+      stopping.push_back({job, control ? std::move(*control) : UniqueFd(), view->coordinator_pid});
       return true;
     }
     const auto again = view_of(job.folder);  // it may have ended just now
@@ -88,11 +104,13 @@ class Cancel : public Command {
     return *code ? std::optional(**code == 0) : std::nullopt;
   }
 
-  static bool wait(const JobEntry& job, UniqueFd control) {
+  static bool wait(Stopping stopping) {
+    const JobEntry& job = stopping.job;
+    say_if_silent(job, stopping.control.get(), stopping.coordinator);
     FollowOptions options;
     options.output = options.words = false;
     options.interrupt_cancels = false;
-    const auto followed = follow(job.folder, std::move(control), options);
+    const auto followed = follow(job.folder, std::move(stopping.control), options);
     if (!followed) return say(followed.error().reason), false;
     if (followed->signal != 0) return say(job.name + " is still stopping"), false;
     say(summary(followed->view, ""));

@@ -33,9 +33,17 @@ def test_a_rank(phalanx: Phalanx, mode: str) -> None:
     with side_by_side(phalanx, mode, daemon=False) as (found,):
         kill(found.ranks[1])
         shown = aftermath(found)
-    assert (shown["state"], shown["exit_code"], found.command.returncode) == ("Failed", 137, 137)
+    assert (shown["state"], shown["exit_code"], found.command.returncode) == (
+        "Failed",
+        137,
+        137,
+    )
     verdict = shown["verdict"]
-    assert (verdict["rank"], verdict["node"], verdict["signal"]) == (1, 1, signal.SIGKILL)
+    assert (verdict["rank"], verdict["node"], verdict["signal"]) == (
+        1,
+        1,
+        signal.SIGKILL,
+    )
     assert "SIGKILL" in verdict["text"]
 
 
@@ -46,7 +54,11 @@ def test_one_that_looks_after_a_node(phalanx: Phalanx, mode: str, victim: str, n
     with side_by_side(phalanx, mode) as (found,):
         kill({"guard": found.guards, "supervisor": found.supervisors}[victim][node])
         shown = aftermath(found)
-    assert (shown["state"], shown["exit_code"], found.command.returncode) == ("Failed", 125, 125)
+    assert (shown["state"], shown["exit_code"], found.command.returncode) == (
+        "Failed",
+        125,
+        125,
+    )
     text = shown["verdict"]["text"]
     assert f"node {node} " in text
     assert victim in text
@@ -72,7 +84,11 @@ def test_the_coordinator(phalanx: Phalanx) -> None:
             assert seen in {"NotResponding", "Failed"}
         for found in jobs:
             shown = aftermath(found)
-            assert (shown["state"], shown["exit_code"], found.command.returncode) == ("Failed", 125, 125)
+            assert (shown["state"], shown["exit_code"], found.command.returncode) == (
+                "Failed",
+                125,
+                125,
+            )
             assert "coordinator" in shown["verdict"]["text"]
             assert not found.job.events("ended")
         assert phalanx.run("cancel", jobs[0].job.name).returncode == 0  # has ended: no error
@@ -120,7 +136,9 @@ def test_all_at_once_of_an_ordinary_user(phalanx: Phalanx) -> None:
         shown = job.show()
         keys = ("guard_pid", "supervisor_pid")
         kill(
-            shown["coordinator"]["pid"], *(node[key] for node in shown["nodes"] for key in keys), command.pid
+            shown["coordinator"]["pid"],
+            *(node[key] for node in shown["nodes"] for key in keys),
+            command.pid,
         )
         command.wait(HARD_TIMEOUT)
         eventually(lambda: not phalanx.living(), 20)
@@ -132,7 +150,16 @@ def test_ranks_that_ignore_sigterm_end_with_their_coordinator(phalanx: Phalanx) 
     modes = [mode for mode in MODES if not refused(phalanx, mode)]
     names = [f"deaf-{mode}" for mode in modes]
     for mode, name in zip(modes, names, strict=True):
-        options = ["-d", "--oversubscribe", "--isolation", mode, "--stop-grace", "3600", "-N", "2"]
+        options = [
+            "-d",
+            "--oversubscribe",
+            "--isolation",
+            mode,
+            "--stop-grace",
+            "3600",
+            "-N",
+            "2",
+        ]
         assert phalanx.run("launch", "--name", name, *options, "--", *words).returncode == 0
     eventually(lambda: len(list(phalanx.folder.glob("ready-*"))) == 2 * len(modes))
     jobs = [Job(phalanx, name) for name in names]
@@ -161,7 +188,10 @@ def test_the_coordinator_of_a_waiting_job(phalanx: Phalanx) -> None:
 
 
 def test_a_job_of_run_goes_on_without_its_command_line(phalanx: Phalanx) -> None:
-    path = write_job(phalanx.folder, f"until test -e {phalanx.folder}/go; do sleep 0.02; done; echo went on")
+    path = write_job(
+        phalanx.folder,
+        f"until test -e {phalanx.folder}/go; do sleep 0.02; done; echo went on",
+    )
     with running(phalanx, "run", path) as (command, job):
         job.happened("running")
         kill(command.pid)
@@ -179,7 +209,16 @@ def test_a_guard_as_soon_as_it_has_a_supervisor(phalanx: Phalanx, mode: str) -> 
     for round_number in range(6):
         name = f"early-{round_number}"
         command = phalanx.start(
-            "launch", "--name", name, "--isolation", mode, "-N", "2", "--", "sleep", str(HARD_TIMEOUT)
+            "launch",
+            "--name",
+            name,
+            "--isolation",
+            mode,
+            "-N",
+            "2",
+            "--",
+            "sleep",
+            str(HARD_TIMEOUT),
         )
         kill(eventually(partial(guards_with_a_child, command.pid))[0])
         assert command.wait(HARD_TIMEOUT) == 125

@@ -29,7 +29,12 @@ def two_running_one_waiting(phalanx: Phalanx, mode: str) -> Iterator[tuple[Any, 
         "after": {"command": f"touch {phalanx.folder}/ran", "depends_on": "one"},
     }
     path = phalanx.folder / "job.yml"
-    keys = {"resources": {"instance_count": 2}, "isolation": mode, "oversubscribe": True, "stop_grace": 0.2}
+    keys = {
+        "resources": {"instance_count": 2},
+        "isolation": mode,
+        "oversubscribe": True,
+        "stop_grace": 0.2,
+    }
     path.write_text(yaml.safe_dump({"tasks": tasks} | keys, sort_keys=False))
     with running(phalanx, "run", path) as (command, job):
         eventually(lambda: len(list(phalanx.folder.glob("there-*"))) == 2)

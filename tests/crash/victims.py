@@ -130,7 +130,13 @@ def victims(phalanx: Phalanx, mode: str, *options: str, daemon: bool = False) ->
         try:
             yield found
         finally:  # of a test that failed half-way
-            kill(found.coordinator, *found.guards, *found.supervisors, *found.ranks, number=signal.SIGCONT)
+            kill(
+                found.coordinator,
+                *found.guards,
+                *found.supervisors,
+                *found.ranks,
+                number=signal.SIGCONT,
+            )
 
 
 def aftermath(found: Victims, lost: int = 0) -> dict[str, Any]:

@@ -69,6 +69,29 @@ std::string where(const spec::Compute& compute) {
   return "this machine";
 }
 
+// Lists as people read them: "a (4 slots), b", "g: a, b; h: c", "mem=0, exclusive".
+std::string in_words(const json::value& value) {
+  if (const auto* list = value.if_array()) {
+    std::vector<std::string> words;
+    for (const json::value& one : *list) words.push_back(in_words(one));
+    return spec::join(words);
+  }
+  const auto* object = value.if_object();
+  if (object == nullptr) return to_cell(value);
+  if (const auto* host = object->if_contains("host")) {
+    const auto* slots = object->if_contains("slots");
+    return to_cell(*host) + (slots != nullptr ? " (" + to_cell(*slots) + " slots)" : "");
+  }
+  std::vector<std::string> words;
+  bool lists = false;
+  for (const auto& [key, one] : *object) {
+    lists = lists || one.is_array();
+    const bool bare = one.is_bool() && one.get_bool();
+    words.push_back(std::string(key) + (bare ? "" : (one.is_array() ? ": " : "=") + in_words(one)));
+  }
+  return spec::join(words, lists ? "; " : ", ");
+}
+
 // What is checked, for people: "ok", "fatal", "-".
 std::string result_of(const engine::check::NodeReport& node) {
   return !node.asked && node.good ? "in use" : node.good ? "ok" : node.asked ? "FAILS" : "away";
@@ -138,7 +161,11 @@ class Compute : public Command {
   }
 
   int show(const spec::Compute& compute, const engine::Computes& computes) const {
-    put(render(output_.format(), object_of(compute, compute.name == computes.standard_name())));
+    json::object object = object_of(compute, compute.name == computes.standard_name());
+    if (output_.format() == Format::table)
+      for (auto& [key, value] : object)
+        if (value.is_array() || value.is_object()) value = in_words(value);
+    put(render(output_.format(), object));
     return static_cast<int>(Exit::ok);
   }
 

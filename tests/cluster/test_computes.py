@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -228,6 +229,8 @@ def test_computes_are_listed_and_shown(phalanx: Phalanx) -> None:
     shown = json.loads(phalanx.run("compute", "show", "-o", "json").stdout)
     assert shown["hosts"] == [{"host": "a", "slots": 4}, {"host": "b"}]
     assert json.loads(phalanx.run("compute", "show", "c1", "-o", "json").stdout)["sbatch"] == {"mem": "0"}
+    assert re.search(r"^hosts +a \(4 slots\), b$", phalanx.run("compute", "show").stdout, re.MULTILINE)
+    assert re.search(r"^sbatch +mem=0$", phalanx.run("compute", "show", "c1").stdout, re.MULTILINE)
 
 
 def test_a_name_that_is_not_known_is_answered_with_the_nearest(phalanx: Phalanx) -> None:

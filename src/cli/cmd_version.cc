@@ -9,11 +9,15 @@ namespace {
 
 class Version : public Command {
  public:
-  void declare(CLI::App&) override {}
+  void declare(CLI::App& app) override { output_.declare(app); }
   int run() override {
-    put(std::string("phalanx ") + kVersion + "\n");
+    put(output_.format() == Format::table ? std::string("phalanx ") + kVersion + "\n"
+                                          : render(output_.format(), {{"version", kVersion}}));
     return static_cast<int>(Exit::ok);
   }
+
+ private:
+  OutputOption output_;
 };
 
 }  // namespace

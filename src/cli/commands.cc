@@ -9,7 +9,8 @@ constexpr CommandInfo kCommands[] = {
      "Ctrl-C stops the job, a second Ctrl-C kills it. The exit code is the job's own; 125 when Phalanx "
      "refuses.\n"
      "With -o the job is printed at its end, alone on standard output: what its processes print goes to "
-     "standard error.",
+     "standard error.\n"
+     "FILE may be -: standard input, with paths relative to this folder.",
      "phalanx run job.yml\n"
      "phalanx run job.yml --set inputs.lr=0.01 --nodes 2 -n 4\n"
      "phalanx run job.yml --detach\n"
@@ -85,7 +86,8 @@ constexpr CommandInfo kCommands[] = {
     {"completion", "More", "bash|zsh", "Print a script that completes commands in a shell", "",
      "source <(phalanx completion bash)\nphalanx completion zsh > ~/.zfunc/_phalanx", Exit::usage,
      make_completion},
-    {"version", "More", "", "Print the version", "", "phalanx version", Exit::usage, make_version},
+    {"version", "More", "[options]", "Print the version", "", "phalanx version\nphalanx version -o json",
+     Exit::usage, make_version},
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "job/event.h"
 #include "job/layout.h"
 #include "job/outputs.h"
+#include "spec/job_json.h"
 #include "spec/job_name.h"
 #include "spec/problem.h"
 
@@ -81,6 +82,8 @@ boost::json::object job_object(const job::JobView& view, const std::string& fold
   for (const auto& [name, path] : job::named_outputs(layout)) outputs[name] = path;
   boost::json::array working;
   for (const auto& [node, path] : job::working_outputs(layout)) working.emplace_back(path);
+  const auto spec = job::spec_of(layout);
+  object["job"] = spec ? boost::json::value(spec::to_json(*spec)) : nullptr;
   object["folder"] = folder;
   object["logs"] = layout.user_logs(view.attempt);
   object["outputs"] = std::move(outputs);

@@ -64,9 +64,10 @@ Outcome parse_text(std::string_view text, const std::string& file_name, const st
 }
 
 Outcome parse_file(const std::string& path, const Options& options) {
-  const auto text = read_file(path, kMaxYamlBytes);
+  const bool piped = path == kStandardInput;
+  const auto text = read_file(piped ? "/dev/stdin" : path, kMaxYamlBytes);
   if (!text) return {{}, {{true, "", 0, 0, text.error().reason}}};
-  return parse_text(*text, path, folder_of(path), options);
+  return parse_text(*text, piped ? "standard input" : path, piped ? absolute(".") : folder_of(path), options);
 }
 
 Result<Parsed> load(const std::string& path, const Options& options) {

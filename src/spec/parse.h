@@ -45,7 +45,9 @@ struct Outcome {
   explicit operator bool() const { return parsed.has_value(); }
 };
 
-// Relative paths in the file are relative to its folder.
+inline constexpr const char* kStandardInput = "-";
+
+// Relative paths in the file are relative to its folder; those of standard input to the current one.
 Outcome parse_file(const std::string& path, const Options& options = {});
 
 // `base_folder` is absolute; empty: files are not looked at. `file_name` is for messages.

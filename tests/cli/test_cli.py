@@ -98,6 +98,11 @@ def test_version_is_the_projects(run: Any) -> None:
     assert run("--version").stdout == run("version").stdout == f"phalanx {version[1]}\n"
 
 
+def test_version_is_told_to_programs(run: Any) -> None:
+    said = json.loads(run("version", "-o", "json").stdout)
+    assert f"phalanx {said['version']}\n" == run("version").stdout
+
+
 def test_an_unknown_command_is_guessed(run: Any) -> None:
     failed = run("lanch")
     assert failed.returncode == 2
@@ -199,6 +204,36 @@ def test_validate_says_where(phalanx: Any, run: Any) -> None:
     assert run("validate", bad, *single).returncode == 0
     slip = run("validate", bad, *single, "--set", "inputs.x=1")
     assert (slip.returncode, "inputs.x is neither in the file" in slip.stdout) == (1, True)
+
+
+def test_validate_tells_programs_the_same(phalanx: Any, run: Any) -> None:
+    (phalanx.folder / "job.yml").write_text("command: echo\nenvironment: azureml:e@latest\ncompte: x\n")
+    done = run("validate", "-o", "json", "job.yml")
+    said = json.loads(done.stdout)
+    assert (done.returncode, said["valid"], said["runs_here"]) == (1, False, False)
+    (problem,) = said["problems"]
+    assert (problem["error"], problem["file"]) == (True, "job.yml")
+    assert (problem["line"], problem["column"]) == (3, 1) and "compute" in problem["text"]
+    (phalanx.folder / "job.yml").write_text("command: echo\nenvironment: e:1\ndistribution: {type: ray}\n")
+    done = run("validate", "-o", "json", "job.yml")
+    said = json.loads(done.stdout)
+    assert (done.returncode, said["valid"], said["runs_here"]) == (0, True, False)
+    assert [problem["error"] for problem in said["problems"]] == [False, True] and said["notes"]
+
+
+def test_a_job_file_can_come_from_standard_input(phalanx: Any, run: Any) -> None:
+    (phalanx.folder / "data").write_text("seven\n")
+    text = (
+        "command: cat ${{inputs.d}} -\nenvironment: azureml:e@latest\n"
+        "inputs: {d: {path: data, type: uri_file}}\n"
+    )
+    done = run("run", "-", input=text, stdin=None)
+    assert (done.returncode, done.stdout) == (0, "seven\n")
+    shown = json.loads(run("show", "-o", "json").stdout)
+    assert shown["job"]["command"] == "cat ${{inputs.d}} -"
+    assert run("validate", "-", input=text, stdin=None).returncode == 0
+    done = run("run", "-", input="command: [", stdin=None)
+    assert done.returncode == 125 and "standard input:2:" in done.stderr
 
 
 def test_validate_knows_environments_as_run_does(phalanx: Any, run: Any) -> None:

@@ -1,0 +1,68 @@
+"""Checks of arguments. Messages name the argument, what it is, and what would be right."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .errors import InvalidArgument
+
+
+def describe(value: Any) -> str:
+    """`value` in a message: short, and with its type."""
+    text = repr(value)
+    text = text if len(text) <= 60 else text[:57] + "..."
+    return f"{text} ({type(value).__name__})"
+
+
+def check_type(name: str, value: Any, kinds: tuple[type[Any], ...], wanted: str) -> Any:
+    """`value`, when it is None or one of `kinds`."""
+    if value is None or isinstance(value, kinds):
+        return value
+    raise InvalidArgument(f"{name} is {describe(value)}; it must be {wanted}")
+
+
+def check_text(name: str, value: Any) -> str | None:
+    text: str | None = check_type(name, value, (str,), "text")
+    if text is not None and "\0" in text:
+        raise InvalidArgument(f"{name} has a NUL character, which no command or variable can hold")
+    return text
+
+
+def check_path(name: str, value: Any) -> str | None:
+    path = check_type(name, value, (str, os.PathLike), "a path")
+    return None if path is None else check_text(name, os.fspath(path))
+
+
+def check_mapping(name: str, value: Any) -> Mapping[str, Any] | None:
+    mapping: Mapping[str, Any] | None = check_type(name, value, (Mapping,), "a dict")
+    for key in mapping or ():
+        if not isinstance(key, str):
+            raise InvalidArgument(f"{name} has the key {describe(key)}; its keys are text")
+    return mapping
+
+
+def check_number(name: str, value: Any, *, least: int | None = None, most: int | None = None) -> int | None:
+    """A whole number, or what says it is one (NumPy's)."""
+    if value is None:
+        return None
+    wanted = "a whole number" + (f", at least {least}" if least is not None else "")
+    wanted += f", at most {most}" if most is not None else ""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise InvalidArgument(f"{name} is {describe(value)}; it must be {wanted}")
+    number = int(value.__index__())
+    if (least is not None and number < least) or (most is not None and number > most):
+        raise InvalidArgument(f"{name} is {number}; it must be {wanted}")
+    return number
+
+
+def refuse_unknown(function: str, given: Mapping[str, Any], known: Iterable[str]) -> None:
+    """An InvalidArgument for the first keyword that the function does not have, with the nearest that it
+    has.
+    """
+    for name in given:
+        near = difflib.get_close_matches(name, list(known), 1)
+        cure = f"; did you mean {near[0]}?" if near else f"; it has {', '.join(known)}"
+        raise InvalidArgument(f"{function}() has no keyword {name}{cure}")

@@ -1,0 +1,215 @@
+"""The program `phalanx`: where it is, and how it is asked.
+
+Everything this package knows it knows from the program's JSON output (`-o json`). Text that is meant for
+people is passed on, never read. Functions may be called from any thread: each call is a process of its own.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sysconfig
+import warnings
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import IO, Any
+
+from ._version import __version__
+from .errors import PhalanxWarning, ProgramFailed, ProgramNotFound
+
+_HOW_TO_INSTALL = (
+    "Install the package, which has the program in it (pip install . in Phalanx's source tree), or set "
+    "PHALANX to a program that is built (./dev build makes build/phalanx)."
+)
+
+_OWN = "phalanx: "  # before the program's own lines
+
+
+def _of_wheel() -> Path | None:
+    """Where pip put the program when it installed this package; None where it did not."""
+    here = Path(__file__).resolve().parent
+    try:
+        files = metadata.distribution("phalanx").files or []
+    except metadata.PackageNotFoundError:
+        return None
+    if not any(Path(str(file.locate())).resolve() == here / "__init__.py" for file in files):
+        return None  # an installed package, but another one than this
+    found = [
+        Path(str(file.locate())) for file in files if file.name == "phalanx" and file.parent.name == "bin"
+    ]
+    return found[0].resolve() if found else Path(sysconfig.get_path("scripts")) / "phalanx"
+
+
+def _of_source_tree() -> Path | None:
+    top = Path(__file__).resolve().parent.parent.parent
+    return top / "build" / "phalanx" if (top / "CMakeLists.txt").is_file() else None
+
+
+def _runs(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+def find_program() -> str:
+    """The path of the program: `$PHALANX`, else the one this package came with, else that of `PATH`.
+
+    Raises ProgramNotFound.
+    """
+    named = os.environ.get("PHALANX")
+    if named:
+        path = Path(named).expanduser()
+        if not _runs(path):
+            raise ProgramNotFound(f"PHALANX names {named}, which is no program. {_HOW_TO_INSTALL}")
+        return os.path.abspath(path)  # noqa: PTH100 - a link stays a link
+    places = [place for place in (_of_wheel(), _of_source_tree()) if place is not None]
+    for place in places:
+        if _runs(place):
+            return str(place)
+    found = shutil.which("phalanx")
+    if found:
+        return found
+    looked = ", ".join(["PHALANX (not set)", *map(str, places), "PATH"])
+    raise ProgramNotFound(f"The program phalanx is not there; looked at {looked}. {_HOW_TO_INSTALL}")
+
+
+@functools.cache
+def _check_version(program: str) -> None:
+    """Says once for each program that it is of another version than this package."""
+    done = subprocess.run(
+        [program, "version", "-o", "json"], stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+    try:
+        version = str(json.loads(done.stdout)["version"])
+    except (ValueError, KeyError, TypeError):
+        version = "too old to tell its version to a program"
+    if version != __version__:
+        warnings.warn(
+            f"The program {program} is {version}, this package is {__version__}: install both from one "
+            "source.",
+            PhalanxWarning,
+            stacklevel=2,
+        )
+
+
+def program() -> str:
+    """`find_program()`, having looked at its version."""
+    path = find_program()
+    _check_version(path)
+    return path
+
+
+def current_folder() -> str:
+    """The current folder. Raises ProgramFailed where it has been deleted."""
+    try:
+        return str(Path.cwd())
+    except FileNotFoundError:
+        raise ProgramFailed(
+            "The current folder has been deleted; go to one that is there (os.chdir) and try again."
+        ) from None
+
+
+def _words(path: str, arguments: Sequence[str | os.PathLike[str]]) -> list[str]:
+    words = [path, *(os.fspath(argument) for argument in arguments)]
+    for word in words:
+        if "\0" in word:
+            raise ProgramFailed(
+                f"The argument {word[:40]!r} has a NUL character; no program can be given that."
+            )
+    return words
+
+
+def _shown(words: Sequence[str]) -> str:
+    line = " ".join(["phalanx", *words[1:]])
+    return line if len(line) <= 80 else line[:77] + "..."
+
+
+def failed(words: Sequence[str], exit_code: int, stderr: bytes) -> ProgramFailed:
+    """The error for a call that did not end well, with what the program said."""
+    if exit_code < 0:
+        try:
+            name = signal.Signals(-exit_code).name
+        except ValueError:
+            name = "unknown"
+        message = f"`{_shown(words)}` was killed by signal {-exit_code} ({name})"
+    else:
+        said = "\n".join(
+            line[len(_OWN) :] if line.startswith(_OWN) else line
+            for line in stderr.decode("utf-8", "replace").strip().split("\n")
+        )
+        message = said or f"`{_shown(words)}` ended with exit code {exit_code} and said nothing"
+    return ProgramFailed(message, exit_code=exit_code, command=words)
+
+
+def start(
+    arguments: Sequence[str | os.PathLike[str]],
+    *,
+    stdin: int | IO[bytes] | None = subprocess.DEVNULL,
+    stdout: int | IO[bytes] | None = subprocess.PIPE,
+    stderr: int | IO[bytes] | None = subprocess.PIPE,
+    cwd: str | None = None,
+) -> subprocess.Popen[bytes]:
+    """Starts `phalanx ARGUMENTS`. Raises ProgramNotFound, or ProgramFailed where it cannot be started."""
+    words = _words(program(), arguments)
+    folder = cwd or current_folder()
+    try:
+        return subprocess.Popen(words, stdin=stdin, stdout=stdout, stderr=stderr, cwd=folder)
+    except OSError as error:
+        if not Path(folder).is_dir():
+            raise ProgramFailed(f"The folder {folder} is not there.", command=words) from error
+        raise ProgramFailed(
+            f"`{_shown(words)}` cannot be started: {error.strerror}", command=words
+        ) from error
+
+
+def call(
+    arguments: Sequence[str | os.PathLike[str]],
+    *,
+    text: str | None = None,
+    cwd: str | None = None,
+    accept: Sequence[int] = (0,),
+) -> bytes:
+    """What `phalanx ARGUMENTS` prints on standard output.
+
+    `text` is its standard input. Raises ProgramFailed when its exit code is none of `accept`; the message is
+    then what it printed on standard error.
+    """
+    with start(arguments, stdin=subprocess.DEVNULL if text is None else subprocess.PIPE, cwd=cwd) as process:
+        try:
+            given = None if text is None else text.encode("utf-8", "surrogateescape")
+            out, said = process.communicate(given)
+        except BaseException:
+            process.send_signal(signal.SIGINT)  # `run` takes back a job that nobody was told of
+            raise
+    if process.returncode not in accept:
+        raise failed([str(word) for word in process.args], process.returncode, said)  # type: ignore[union-attr]
+    return out
+
+
+def ask(
+    arguments: Sequence[str | os.PathLike[str]],
+    *,
+    text: str | None = None,
+    cwd: str | None = None,
+    accept: Sequence[int] = (0,),
+) -> Any:
+    """What `phalanx ARGUMENTS` prints with `-o json`, as Python objects. Raises ProgramFailed."""
+    asked = [arguments[0], "-o", "json", *arguments[1:]]
+    out = call(asked, text=text, cwd=cwd, accept=accept)
+    try:
+        return json.loads(out.decode("utf-8", "replace"))
+    except ValueError:
+        raise ProgramFailed(
+            f"`{_shown(['phalanx', *map(str, asked)])}` printed no JSON: {out[:80]!r}. Is this Phalanx: "
+            f"{program()}?"
+        ) from None
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """`value`, which the program promises to be an object."""
+    if not isinstance(value, dict):
+        raise ProgramFailed(f"the program printed {type(value).__name__} where it promises an object")
+    return value

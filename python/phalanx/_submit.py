@@ -1,0 +1,192 @@
+"""Submitting jobs, whatever they are written as."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from . import _program, _yaml
+from ._check import check_mapping, check_number, check_text
+from ._job import Job
+from .errors import InvalidArgument, InvalidJob, Problem, ProgramFailed
+
+REFUSED = 125  # the exit code of `phalanx run` for a job that it does not start
+
+
+@dataclass(frozen=True)
+class Source:
+    """A job file: a path, or a text whose relative paths mean those of `folder`."""
+
+    path: str = ""
+    text: str | None = None
+    folder: str | None = None
+
+    @property
+    def argument(self) -> str:
+        if self.text is not None:
+            return "-"
+        return os.path.join(".", self.path) if self.path.startswith("-") else self.path  # noqa: PTH118
+
+
+def source_of(job: Any) -> Source:
+    """What `submit` takes, as a job file. Raises InvalidArgument."""
+    if isinstance(job, (str, os.PathLike)):
+        path = os.fspath(job)
+        if not isinstance(path, str):
+            raise InvalidArgument("job is a path of bytes; write it as text")
+        if not path or "\n" in path:
+            raise InvalidArgument(f"job is {path[:40]!r}; a text is the path of a job file")
+        return Source(path=path)
+    if isinstance(job, Mapping):
+        return Source(text=_yaml.dump(job), folder=_program.current_folder())
+    own = getattr(job, "_phalanx_job", None)
+    if callable(own):
+        data, folder = own()
+        return Source(text=_yaml.dump(data), folder=folder or _program.current_folder())
+    raise InvalidArgument(
+        f"job is a {type(job).__name__}; it can be the path of a job file, a dict with its keys, or a job of "
+        "phalanx.ml, azure.ai.ml"
+    )
+
+
+def _options(
+    name: str | None,
+    compute: str | None,
+    nodes: int | None,
+    procs_per_node: int | None,
+    priority: int | None,
+    oversubscribe: bool,
+    set: Mapping[str, Any] | None,
+) -> list[str]:
+    words: list[str] = []
+    for option, text in (("--name", check_text("name", name)), ("--compute", check_text("compute", compute))):
+        words += [] if text is None else [f"{option}={text}"]
+    for option, number in (
+        ("--nodes", check_number("nodes", nodes, least=1)),
+        ("--procs-per-node", check_number("procs_per_node", procs_per_node, least=1)),
+        ("--priority", check_number("priority", priority, least=-1000, most=1000)),
+    ):
+        words += [] if number is None else [f"{option}={number}"]
+    words += ["--oversubscribe"] if oversubscribe else []
+    for key, value in (check_mapping("set", set) or {}).items():
+        words.append(f"--set={key}={_yaml.one_line(value, f'set[{key!r}]')}")
+    return words
+
+
+def find_problems(source: Source, more: Sequence[str] = ()) -> Mapping[str, Any]:
+    """What `phalanx validate -o json` says of a job file; `more`: its options."""
+    words = ["validate", *more, "--", source.argument]
+    return _program.mapping(_program.ask(words, text=source.text, cwd=source.folder, accept=(0, 1)))
+
+
+def problems_of(source: Source, found: Mapping[str, Any]) -> list[Problem]:
+    """The problems of `find_problems`, with the keys of a job that was made in Python."""
+    problems = []
+    for entry in found["problems"]:
+        if source.text is None:
+            problems.append(Problem(**entry))
+            continue
+        place = (entry["line"], entry["column"])  # the beginning: of the whole job
+        key = _yaml.key_at(source.text, *place) if place > (1, 1) else ""
+        problems.append(Problem(entry["text"], entry["error"], key=key))
+    return problems
+
+
+def _refused(source: Source, options: Sequence[str], error: ProgramFailed) -> ProgramFailed:
+    """The program's refusal, with the places in the job where it is the job that is wrong."""
+    sets = [option for option in options if option.startswith("--set=")]
+    try:
+        problems = problems_of(source, find_problems(source, sets))
+    except ProgramFailed:
+        return error
+    wrong = [problem for problem in problems if problem.error]
+    if not wrong:
+        return error
+    return InvalidJob("\n".join(map(str, wrong)), problems=problems, exit_code=REFUSED, command=error.command)
+
+
+def submit(
+    job: Any,
+    *,
+    name: str | None = None,
+    compute: str | None = None,
+    nodes: int | None = None,
+    procs_per_node: int | None = None,
+    priority: int | None = None,
+    oversubscribe: bool = False,
+    set: Mapping[str, Any] | None = None,
+) -> Job:
+    """Submits a job and returns at once.
+
+    `job`: the path of a job file (YAML, JSON, or the XML of HPC Pack); a dict with the keys of one; a job of
+    `phalanx.ml`, or of the real azure-ai-ml. Relative paths in a file are relative to its folder, all others
+    to the current folder. The job gets this process's environment, as with `phalanx run`.
+
+    `name`: the job's name, else one is made up. `compute`: where to run. `nodes`, `procs_per_node`: how many
+    machines, and processes on each, from 1. `priority`: -1000 to 1000, higher goes first. `oversubscribe`:
+    start now, even where there is no room. `set`: values laid over those of the job, such as `{"inputs.lr":
+    0.1}`.
+
+    Raises InvalidJob when the job cannot run, with every mistake and its place; InvalidArgument;
+    ProgramNotFound; ProgramFailed. Contract: docs/job-file.md.
+    """
+    source = source_of(job)
+    options = _options(name, compute, nodes, procs_per_node, priority, oversubscribe, set)
+    return submit_source(source, options)
+
+
+def submit_source(source: Source, options: Sequence[str] = ()) -> Job:
+    """`phalanx run --detach`."""
+    words = ["run", "--detach", "--quiet", *options, "--", source.argument]
+    try:
+        data = _program.mapping(_program.ask(words, text=source.text, cwd=source.folder))
+    except ProgramFailed as error:
+        raise (_refused(source, options, error) if error.exit_code == REFUSED else error) from None
+    return Job(data["name"], data)
+
+
+def run(
+    job: Any,
+    *,
+    name: str | None = None,
+    compute: str | None = None,
+    nodes: int | None = None,
+    procs_per_node: int | None = None,
+    priority: int | None = None,
+    oversubscribe: bool = False,
+    set: Mapping[str, Any] | None = None,
+    check: bool = True,
+) -> Job:
+    """Submits a job, shows what it prints until it has ended, and returns it.
+
+    Arguments as of `submit`. Raises JobFailed when the job failed, and JobCanceled when it was stopped,
+    unless `check` is false. Ctrl-C ends the watching only: the job runs on, and a line says how to stop it.
+    """
+    submitted = submit(
+        job,
+        name=name,
+        compute=compute,
+        nodes=nodes,
+        procs_per_node=procs_per_node,
+        priority=priority,
+        oversubscribe=oversubscribe,
+        set=set,
+    )
+    return submitted.stream(check=check)
+
+
+async def submit_async(job: Any, **options: Any) -> Job:
+    """As `submit`, for asyncio."""
+    return await asyncio.to_thread(lambda: submit(job, **options))
+
+
+async def run_async(job: Any, *, check: bool = True, **options: Any) -> Job:
+    """Submits a job and waits for its end without showing what it prints; arguments and errors as of `run`.
+
+    Cancelling the task ends the waiting, not the job.
+    """
+    submitted = await submit_async(job, **options)
+    return await submitted.wait_async(check=check)

@@ -1,0 +1,146 @@
+"""Job files as text. YAML 1.1, as PyYAML and Azure ML read it."""
+
+from __future__ import annotations
+
+import enum
+import math
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from .errors import InvalidArgument
+
+
+class _Dumper(yaml.SafeDumper):
+    """Keeps the order of keys, and writes long lines as one and several lines as a block."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in text and text.isprintable() is False and _fits_block(text) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+def _fits_block(text: str) -> bool:
+    lines = text.split("\n")
+    return all(line.isprintable() and line == line.rstrip() for line in lines) and not text[0].isspace()
+
+
+_Dumper.add_representer(str, _text)
+
+
+def plain(value: Any, where: str = "job") -> Any:
+    """`value` as what YAML has: dicts with string keys, lists, str, int, float, bool and None.
+
+    Paths, enumerations, and numbers of other libraries (those with `item()`, such as NumPy's) become these.
+    Raises InvalidArgument, which names the place, for what a job file cannot hold.
+    """
+    if value is None or type(value) in (bool, int, str):
+        return _checked_text(value, where) if isinstance(value, str) else value
+    if isinstance(value, enum.Enum):
+        return plain(value.value, where)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise InvalidArgument(
+                f"{where} is {value}; a job file takes finite numbers, or the text {str(value)!r}"
+            )
+        return float(value)
+    if isinstance(value, str):
+        return _checked_text(str.__str__(value), where)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, os.PathLike):
+        return plain(os.fspath(value), where)
+    if isinstance(value, Mapping):
+        return {_key(key, where): plain(item, f"{where}.{key}") for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item, f"{where}[{number}]") for number, item in enumerate(value)]
+    if isinstance(value, bytes):
+        raise InvalidArgument(
+            f"{where} is bytes; a job file takes text: decode them, or write them into a file"
+        )
+    if callable(getattr(value, "item", None)) and getattr(value, "ndim", 0) == 0:
+        return plain(value.item(), where)
+    raise InvalidArgument(
+        f"{where} is a {type(value).__name__}; a job file takes text, numbers, lists and mappings"
+    )
+
+
+def _key(key: Any, where: str) -> str:
+    key = key.value if isinstance(key, enum.Enum) else key
+    if not isinstance(key, str):
+        raise InvalidArgument(f"{where} has the key {key!r}; keys are text")
+    return _checked_text(key, where)
+
+
+def _checked_text(text: str, where: str) -> str:
+    if "\0" in text:
+        raise InvalidArgument(f"{where} has a NUL character, which no command or variable can hold")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidArgument(
+            f"{where} has a character that is no Unicode text ({text[error.start]!r}); a job file is UTF-8"
+        ) from None
+    return text
+
+
+def dump(data: Mapping[str, Any]) -> str:
+    """The job file's text. Raises InvalidArgument for values that it cannot hold."""
+    return yaml.dump(
+        plain(data),
+        Dumper=_Dumper,
+        sort_keys=False,
+        allow_unicode=True,
+        width=2**31 - 1,
+        default_flow_style=False,
+    )
+
+
+def one_line(value: Any, where: str) -> str:
+    """A value as `--set KEY=VALUE` takes it."""
+    value = plain(value, where)
+    text = yaml.safe_dump(
+        value,
+        allow_unicode=True,
+        width=2**31 - 1,
+        default_flow_style=True,
+        default_style='"' if isinstance(value, str) else None,
+    )
+    return text.replace("\n...\n", "").rstrip("\n")
+
+
+def key_at(text: str, line: int, column: int) -> str:
+    """The key of a job file's text at a place (both from 1), such as `resources.instance_count`."""
+    try:
+        node: yaml.Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.YAMLError:
+        return ""
+    way: list[str] = []
+    while node is not None:
+        name, node = _inner(node, (line - 1, column - 1))
+        way += [name] if name else []
+    return ".".join(way).replace(".[", "[")
+
+
+def _holds(node: yaml.Node, place: tuple[int, int]) -> bool:
+    start, end = node.start_mark, node.end_mark
+    return (start.line, start.column) <= place < max((end.line, end.column), (start.line, start.column + 1))
+
+
+def _inner(node: yaml.Node, place: tuple[int, int]) -> tuple[str, yaml.Node | None]:
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if _holds(key, place):
+                return str(key.value), None
+            if _holds(value, place):
+                return str(key.value), value
+    elif isinstance(node, yaml.SequenceNode):
+        for number, item in enumerate(node.value):
+            if _holds(item, place):
+                return f"[{number}]", item
+    return "", None

@@ -1,0 +1,176 @@
+"""Jobs from Python: submitted, watched, awaited, stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+from pathlib import Path
+from typing import Any
+
+import phalanx as px
+import pytest
+from conftest import eventually
+
+ANY = "azureml:any@latest"
+
+
+def job(command: str, **more: Any) -> dict[str, Any]:
+    return {"command": command, "environment": ANY} | more
+
+
+def test_a_dict_is_a_job(here: Path) -> None:
+    submitted = px.submit(job("echo one; echo two")).wait()
+    assert (submitted.state, submitted.exit_code, submitted.ended) == ("Completed", 0, True)
+    assert list(submitted.logs(rank=0)) == ["one", "two"]
+
+
+def test_a_file_is_a_job_and_its_paths_are_those_of_its_folder(here: Path) -> None:
+    folder = here / "away"
+    (folder / "src").mkdir(parents=True)
+    (folder / "src" / "hello.sh").write_text("echo hello from code\n")
+    (folder / "job.yml").write_text(f"command: sh hello.sh\ncode: src\nenvironment: {ANY}\n")
+    assert list(px.submit(folder / "job.yml").wait().logs(rank=0)) == ["hello from code"]
+    assert list(px.submit("away/job.yml").wait().logs(rank=0)) == ["hello from code"]
+
+
+def test_paths_of_a_dict_are_those_of_the_current_folder(here: Path) -> None:
+    (here / "data.txt").write_text("seven")
+    done = px.submit(job("cat ${{inputs.data}}", inputs={"data": {"type": "uri_file", "path": "data.txt"}}))
+    assert list(done.wait().logs(rank=0)) == ["seven"]
+
+
+def test_options_go_over_the_job(here: Path) -> None:
+    done = px.submit(
+        job("echo $WORLD_SIZE ${{inputs.lr}} ${{inputs.word}}", inputs={"lr": 1, "word": "no"}),
+        name="mine",
+        nodes=2,
+        procs_per_node=2,
+        set={"inputs.lr": 1e-05, "inputs.word": "007", "tags.x": 'a "b" c'},
+    ).wait()
+    assert done.name == "mine"
+    assert list(done.logs(rank=3)) == ["4 1e-05 007"]
+    assert done.data["job"]["tags"] == {"x": 'a "b" c'}
+    assert [rank.node for rank in done.ranks] == [0, 0, 1, 1]
+    assert {rank.exit_code for rank in done.ranks} == {0}
+    assert len(done.nodes) == 2
+
+
+def test_a_failed_job_raises_its_verdict(here: Path) -> None:
+    script = 'if [ "$RANK" = 1 ]; then echo ValueError: boom; exit 3; else sleep 100; fi'
+    failing = px.submit(job(script), procs_per_node=2)
+    with pytest.raises(px.JobFailed) as caught:
+        failing.wait()
+    error = caught.value
+    assert error.verdict is not None
+    assert (error.exit_code, error.verdict.rank, error.verdict.code) == (3, 1, 3)
+    assert "ValueError: boom" in error.verdict.last_lines
+    assert failing.name in str(error) and "rank 1" in str(error)
+    assert not isinstance(error, px.JobCanceled)
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.verdict, again.exit_code, again.job) == (error.verdict, 3, failing)
+    assert failing.wait(check=False).state == "Failed"
+
+
+def test_run_prints_and_raises(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(px.JobFailed):
+        px.run(job("echo seen; exit 9"))
+    assert "seen" in capsys.readouterr().out
+    assert px.run(job("exit 9"), check=False).exit_code == 9
+
+
+def test_a_cancelled_job_says_so(here: Path) -> None:
+    running = px.submit(job("echo up; sleep 1000"))
+    assert next(iter(running.logs(follow=True))) == "up"
+    running.cancel()
+    with pytest.raises(px.JobCanceled):
+        running.wait()
+    running.cancel()  # no error
+
+
+def test_waiting_ends_with_its_time_and_the_job_runs_on(here: Path) -> None:
+    running = px.submit(job("sleep 1000"))
+    with pytest.raises(px.WaitTimeout) as caught:
+        running.wait(timeout=0.1)
+    assert isinstance(caught.value, TimeoutError)
+    assert not running.ended
+    running.cancel(kill=True)
+
+
+def test_logs_follow_rank_and_tail(here: Path) -> None:
+    running = px.submit(job('echo "first $RANK"; echo "last $RANK"; cat'), procs_per_node=2)
+    running.wait()
+    assert list(running.logs(rank=1)) == ["first 1", "last 1"]
+    assert list(running.logs(rank=1, tail=1)) == ["last 1"]
+    assert list(running.logs(prefix=False)) == ["first 0", "last 0", "first 1", "last 1"]
+    assert set(running.logs(tail=1, follow=True)) == {"[0/0] last 0", "[0/1] last 1"}
+
+
+def test_lines_that_are_no_text_do_not_hurt(here: Path) -> None:
+    done = px.submit(job(r"printf 'a\377b\nlast without newline'")).wait()
+    assert list(done.logs(rank=0)) == ["a�b", "last without newline"]
+
+
+def test_leaving_the_lines_early_leaves_no_process(here: Path, phalanx: Any) -> None:
+    running = px.submit(job("echo up; sleep 1000"))
+    with running.logs(follow=True) as lines:
+        assert next(lines) == "up"
+        assert any("logs" in line for line in phalanx.living().values())
+    assert not any("logs" in line for line in phalanx.living().values())
+    assert not running.ended
+    running.cancel(kill=True)
+
+
+async def drain(followed: px.Job) -> None:
+    async for _ in followed.logs_async(follow=True):
+        pass
+
+
+def test_asyncio(here: Path) -> None:
+    async def both() -> list[str]:
+        one, two = await asyncio.gather(
+            px.submit_async(job("echo one; echo 1")), px.submit_async(job("sleep 1000"))
+        )
+        lines = [line async for line in one.logs_async(follow=True)]
+        await one.wait_async()
+        waiting = asyncio.create_task(two.wait_async())
+        following = asyncio.create_task(drain(two))
+        await asyncio.sleep(0)
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+        await two.cancel_async()
+        with pytest.raises(px.JobCanceled):
+            await waiting
+        with pytest.raises(px.JobFailed):
+            await px.run_async(job("exit 4"))
+        return lines
+
+    assert asyncio.run(both()) == ["one", "1"]
+
+
+def test_a_job_is_found_by_its_name(here: Path) -> None:
+    done = px.submit(job("true"), name="known").wait()
+    assert px.Job("known").state == "Completed"
+    assert px.Job("known") == done and pickle.loads(pickle.dumps(done)) == done
+    with pytest.raises(px.JobNotFound, match="no job absent"):
+        _ = px.Job("absent").state
+
+
+def test_outputs_and_download(here: Path) -> None:
+    done = px.submit(
+        job("echo m > ${{outputs.model}}/m; mkdir outputs; echo o > outputs/o", outputs={"model": None})
+    )
+    done.wait()
+    assert (done.outputs["model"] / "m").read_text() == "m\n"
+    assert done.download("got", all=True) == Path("got")
+    assert (here / "got/named-outputs/model/m").read_text() == "m\n"
+    assert (here / "got/artifacts/outputs/o").read_text() == "o\n"
+    with pytest.raises(px.ProgramFailed, match="--force"):
+        done.download("got", all=True)
+
+
+def test_a_running_job_has_ranks_and_no_verdict(here: Path) -> None:
+    running = px.submit(job("sleep 1000"))
+    eventually(lambda: running.state == "Running" and running.ranks[0].pid)
+    assert running.verdict is None and running.exit_code is None
+    assert running.submitted is not None and running.submitted.tzinfo is not None
+    running.cancel(kill=True)

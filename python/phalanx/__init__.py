@@ -10,6 +10,7 @@
 (`azureml.core`).
 """
 
+from ._context import Context, context, log, log_metrics
 from ._job import Job
 from ._submit import run, run_async, submit, submit_async
 from ._version import __version__
@@ -30,6 +31,7 @@ from .errors import (
 )
 
 __all__ = [
+    "Context",
     "InvalidArgument",
     "InvalidJob",
     "Job",
@@ -47,6 +49,9 @@ __all__ = [
     "Verdict",
     "WaitTimeout",
     "__version__",
+    "context",
+    "log",
+    "log_metrics",
     "run",
     "run_async",
     "submit",

@@ -58,11 +58,26 @@ def check_number(name: str, value: Any, *, least: int | None = None, most: int |
     return number
 
 
+class Keywords:
+    """What becomes of keywords that nobody knows.
+
+    The Azure SDKs swallow them, so that a typing error is found on the cluster. Here they are errors, but for
+    programs that were written for those SDKs and run unchanged (`phalanx python`), which set `swallow`.
+    """
+
+    swallow = False
+
+
 def refuse_unknown(function: str, given: Mapping[str, Any], known: Iterable[str]) -> None:
     """An InvalidArgument for the first keyword that the function does not have, with the nearest that it
     has.
     """
+    if Keywords.swallow:
+        return
+    names = sorted(known)
     for name in given:
-        near = difflib.get_close_matches(name, list(known), 1)
-        cure = f"; did you mean {near[0]}?" if near else f"; it has {', '.join(known)}"
+        if name in names:
+            continue
+        near = difflib.get_close_matches(name, names, 1)
+        cure = f"; did you mean {near[0]}?" if near else f"; it has {', '.join(names)}"
         raise InvalidArgument(f"{function}() has no keyword {name}{cure}")

@@ -13,6 +13,7 @@ from typing import IO, Any
 
 from . import _program
 from ._lines import LogLines
+from ._progress import show_lines
 from ._states import CANCELED, COMPLETED, FINAL
 from ._view import Metric, Node, Rank, time_of
 from .errors import JobCanceled, JobFailed, JobNotFound, ProgramFailed, Verdict, WaitTimeout
@@ -241,15 +242,15 @@ class Job:
         return Path(path)
 
     def stream(self, *, check: bool = True, out: IO[str] | None = None) -> Job:
-        """Prints its lines as they come, until it has ended, and returns it.
+        """Shows its lines as they come, until it has ended, and returns it.
+
+        A terminal gets the program's own display, with progress bars; a notebook its state above the lines.
 
         `out`: instead of sys.stdout. Raises as `wait` does. Ctrl-C ends the watching only: the job runs on,
         and a line on sys.stderr says how to stop it.
         """
-        to = out if out is not None else sys.stdout
         try:
-            for line in self.logs(follow=True):
-                print(line, file=to, flush=True)
+            show_lines(self, out)
             return self.wait(check=check)
         except KeyboardInterrupt:
             print(self.how_to_stop(), file=sys.stderr, flush=True)

@@ -6,9 +6,11 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from . import _program, _yaml
+from ._azure import is_azure, job_of_azure
 from ._check import check_mapping, check_number, check_text
 from ._job import Job
 from .errors import InvalidArgument, InvalidJob, Problem, ProgramFailed
@@ -40,6 +42,11 @@ def source_of(job: Any) -> Source:
         if not path or "\n" in path:
             raise InvalidArgument(f"job is {path[:40]!r}; a text is the path of a job file")
         return Source(path=path)
+    # Before all else: a job of the Azure SDK is a dict too, and has any attribute one asks for.
+    if is_azure(job):
+        data, folder = job_of_azure(job)
+        data.setdefault("experiment_name", Path(_program.current_folder()).name or "Default")
+        return Source(text=_yaml.dump(data), folder=folder)
     if isinstance(job, Mapping):
         return Source(text=_yaml.dump(job), folder=_program.current_folder())
     own = getattr(job, "_phalanx_job", None)

@@ -76,7 +76,11 @@ class Rank:
 
 @dataclass(frozen=True)
 class Metric:
-    """What became of a metric that a job logged. `step` is that of `last`; None where none was given."""
+    """What became of a metric that a job logged, over all its processes.
+
+    `last`, `min`, `max`: its values, without units, maybe NaN or infinite. `count`: how many there are.
+    `step`: of `last`; None where none was given.
+    """
 
     last: float
     min: float
@@ -86,4 +90,5 @@ class Metric:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Metric:
-        return cls(data["last"], data["min"], data["max"], data["count"], data.get("step"))
+        last, least, most = (float(data[key]) for key in ("last", "min", "max"))  # maybe "NaN"
+        return cls(last, least, most, data["count"], data.get("step"))

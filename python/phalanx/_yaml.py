@@ -144,3 +144,18 @@ def _inner(node: yaml.Node, place: tuple[int, int]) -> tuple[str, yaml.Node | No
             if _holds(item, place):
                 return f"[{number}]", item
     return "", None
+
+
+class _Loader(yaml.SafeLoader):
+    """As Azure ML reads a job file, but that what looks like a date stays text."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def load(text: str) -> Any:
+    """A job file's text as data. Raises yaml.YAMLError."""
+    return yaml.load(text, Loader=_Loader)

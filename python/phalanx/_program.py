@@ -79,9 +79,12 @@ def find_program() -> str:
 @functools.cache
 def _check_version(program: str) -> None:
     """Says once for each program that it is of another version than this package."""
-    done = subprocess.run(
-        [program, "version", "-o", "json"], stdin=subprocess.DEVNULL, capture_output=True, check=False
-    )
+    try:
+        done = subprocess.run(
+            [program, "version", "-o", "json"], stdin=subprocess.DEVNULL, capture_output=True, check=False
+        )
+    except OSError:  # whoever starts it for its own sake says why
+        return
     try:
         version = str(json.loads(done.stdout)["version"])
     except (ValueError, KeyError, TypeError):

@@ -18,7 +18,7 @@ from ._states import CANCELED, COMPLETED, FINAL
 from ._view import Metric, Node, Rank, time_of
 from .errors import JobCanceled, JobFailed, JobNotFound, ProgramFailed, Verdict, WaitTimeout
 
-_FIRST_LOOK, _LATER_LOOKS = 0.02, 0.5  # seconds between looks at a job: at first, and at most
+_FIRST_LOOK, _LATER_LOOKS = 0.02, 1.0  # seconds between looks at a job: at first, and at most
 
 
 def _looks() -> Iterator[float]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import pickle
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +155,15 @@ def test_a_job_is_found_by_its_name(here: Path) -> None:
     assert px.Job("known") == done and pickle.loads(pickle.dumps(done)) == done
     with pytest.raises(px.JobNotFound, match="no job absent"):
         _ = px.Job("absent").state
+
+
+def test_a_job_whose_conductor_is_killed_fails(here: Path) -> None:
+    running = px.submit(job("sleep 1000"))
+    eventually(lambda: running.state == "Running")
+    os.kill(running.data["coordinator"]["pid"], signal.SIGKILL)
+    with pytest.raises(px.JobFailed) as caught:
+        running.wait(60)
+    assert running.name in str(caught.value)
 
 
 def test_outputs_and_download(here: Path) -> None:

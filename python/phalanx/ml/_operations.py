@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 from .. import _job, _submit
+from .._progress import show_lines
 from .._states import FINAL
 from ..errors import InvalidJob, JobCanceled, JobFailed, JobNotFound, Problem
 from ._load import job_from_spec
@@ -134,8 +135,7 @@ class JobOperations:
         job = self._known(name)
         print(f"RunId: {job.name}\nWeb View: {job.folder.as_uri()}\n", flush=True)
         try:
-            for line in job.logs(follow=True):
-                print(line, flush=True)
+            show_lines(job, None)
             job.wait()
         except KeyboardInterrupt:
             raise JobException(

@@ -1,0 +1,152 @@
+"""Inside a job: context(), log(), and what is shown while it runs."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pty
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy
+import phalanx as px
+import pytest
+from phalanx import _progress
+
+from .test_jobs import job
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_a_rank_knows_itself(here: Path) -> None:
+    (here / "who.py").write_text(
+        "import json, phalanx\n"
+        "c = phalanx.context()\n"
+        "(c.output_folder / 'o').write_text('x')\n"
+        "(c.checkpoint_folder / str(c.rank)).write_text('x')\n"
+        "(c.outputs['model'] / str(c.rank)).write_text('x')\n"
+        "print(json.dumps([c.job, c.rank, c.world, c.local_rank, c.local_world, c.node, c.nodes, c.attempt,\n"
+        "                  c.is_main, c.inputs['lr']]))\n"
+    )
+    done = px.submit(
+        job(f"{sys.executable} who.py", code=".", inputs={"lr": 0.5}, outputs={"model": None}),
+        nodes=2,
+        procs_per_node=2,
+        name="me",
+    ).wait()
+    seen = [json.loads(line) for line in done.logs(prefix=False)]
+    assert seen == [["me", rank, 4, rank % 2, 2, rank // 2, 2, 0, rank == 0, "0.5"] for rank in range(4)]
+    assert {path.name for path in done.outputs["model"].iterdir()} == set("0123")
+    assert {path.name for path in (done.folder / "checkpoints").iterdir()} == set("0123")
+    done.download("got")
+    assert (here / "got/artifacts/outputs/o").read_text() == "x"
+
+
+def test_alone_it_is_rank_0_of_1(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith(("PHALANX_J", "PHALANX_R", "RANK", "WORLD"))]:
+        monkeypatch.delenv(name)
+    alone = px.context()
+    assert (alone.job, alone.rank, alone.world, alone.node, alone.nodes) == (None, 0, 1, 0, 1)
+    assert alone.output_folder == here / "outputs" and alone.checkpoint_folder == here / "checkpoints"
+    monkeypatch.setenv("RANK", "nonsense")
+    assert px.context().rank == 0
+
+
+def test_metrics_are_appended_as_lines(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = here / "metrics" / "rank_0.jsonl"
+    monkeypatch.setenv("PHALANX_METRICS", str(kept))
+    px.log()
+    assert not kept.exists()
+    before = time.time()
+    px.log(step=1, loss=0.5, accuracy=numpy.float32(0.25))
+    px.log(loss=float("nan"), count=3, flag=True, one=numpy.array([7]))
+    px.log_metrics({"a b/c": 1}, step=2, at=5.0)
+    first, second, third = lines_of(kept)
+    assert before <= first.pop("at") <= time.time()
+    assert first == {"step": 1, "metrics": {"loss": 0.5, "accuracy": 0.25}}
+    assert second["metrics"]["loss"] != second["metrics"]["loss"] and "step" not in second
+    assert (second["metrics"]["flag"], second["metrics"]["one"]) == (1, 7)
+    assert third == {"at": 5.0, "step": 2, "metrics": {"a b/c": 1}}
+
+
+def test_only_rank_0_logs_unless_asked(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = here / "rank_1.jsonl"
+    monkeypatch.setenv("PHALANX_METRICS", str(kept))
+    monkeypatch.setenv("PHALANX_RANK", "1")
+    px.log(loss=1)
+    assert not kept.exists()
+    px.log(loss=1, all_ranks=True)
+    assert lines_of(kept)[0]["metrics"] == {"loss": 1}
+
+
+@pytest.mark.parametrize("wrong", ["text", None, [1, 2], numpy.zeros(3), object(), 1j])
+def test_a_metric_is_one_number(here: Path, wrong: Any) -> None:
+    with pytest.raises(px.InvalidArgument, match="metric loss is"):
+        px.log(loss=wrong)
+    with pytest.raises(px.InvalidArgument, match="step is"):
+        px.log(step=0.5, loss=1)  # type: ignore[arg-type]
+
+
+def test_outside_of_a_job_metrics_are_not_kept_and_that_is_said(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PHALANX_METRICS", raising=False)
+    monkeypatch.delenv("PHALANX_RANK", raising=False)
+    monkeypatch.delenv("RANK", raising=False)
+    with pytest.warns(px.PhalanxWarning, match="not kept"):
+        px.log(loss=1)
+
+
+def test_threads_log_whole_lines(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = here / "m.jsonl"
+    monkeypatch.setenv("PHALANX_METRICS", str(kept))
+
+    def work(number: int) -> None:
+        for step in range(50):
+            px.log_metrics({f"m{number}": step}, step)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(lines_of(kept)) == 200
+
+
+def test_a_terminal_gets_the_programs_own_display(here: Path) -> None:
+    script = (
+        "import phalanx\n"
+        "j = {'command': 'echo line $RANK', 'environment': 'azureml:a@latest'}\n"
+        "j = phalanx.run(j, procs_per_node=2)\n"
+        "print('ended', j.state)\n"
+    )
+    main, other = pty.openpty()
+    process = subprocess.Popen([sys.executable, "-c", script], stdin=other, stdout=other, stderr=other)
+    os.close(other)
+    seen = b""
+    with contextlib.suppress(OSError):  # the other end is closed
+        while block := os.read(main, 4096):
+            seen += block
+    os.close(main)
+    assert process.wait(60) == 0, seen
+    assert b"line 0" in seen and b"line 1" in seen and b"ended Completed" in seen
+    assert b"\x1b[" in seen  # colours: it knows that it has a terminal
+
+
+def test_a_job_in_one_line() -> None:
+    data = {
+        "name": "n", "state": "Running", "waiting_for": "", "nodes_wanted": 2, "verdict": None,
+        "ranks": [{"state": "running"}, {"state": "ended"}], "metrics": {"loss": {"last": 0.31}},
+    }  # fmt: skip
+    assert _progress.summary(data) == "n Running, 2 nodes, 1 of 2 processes run, loss 0.31"
+    failed = data | {"state": "Failed", "ranks": [], "verdict": {"text": "rank 0 exited with code 1"}}
+    assert _progress.summary(failed) == "n Failed, 2 nodes, rank 0 exited with code 1, loss 0.31"
+    waiting = data | {"state": "Queued", "waiting_for": "2 slots", "ranks": [], "metrics": None}
+    assert _progress.summary(waiting) == "n Queued, waits for 2 slots, 2 nodes"

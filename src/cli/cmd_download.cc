@@ -83,6 +83,7 @@ class Download : public Command {
     }
     add(layout.user_logs(), "/artifacts/user_logs");
     add(layout.system_logs(), "/artifacts/system_logs");
+    add(layout.mlflow(), "/artifacts/mlflow");
     if (all_)
       for (const auto& [name, folder] : outputs)
         if (name != output_name_) add(folder, "/named-outputs/" + name);

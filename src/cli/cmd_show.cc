@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/harmless.h"
+#include "cli/job_metrics.h"
 #include "cli/jobs.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
@@ -150,7 +151,19 @@ std::string sent_text(const job::JobView& view) {
   return text;
 }
 
-std::string describe(const job::JobView& view, const std::string& folder, size_t width) {
+// A screenful at most: `phalanx metrics` has them all.
+std::string metrics_text(const job::JobView& view, const metrics::Logged& logged, size_t width) {
+  constexpr size_t kMost = 12;
+  const std::vector<metrics::Summary> all = metrics::summarize(logged.series);
+  std::string text = metrics_table(all, !view.tasks.empty(), kMost, width);
+  if (all.size() > kMost)
+    text += "... and " + std::to_string(all.size() - kMost) + " more: `phalanx metrics " + view.name +
+            " -o table`\n";
+  return text.empty() ? "" : "\n" + text;
+}
+
+std::string describe(const job::JobView& view, const metrics::Logged& logged, const std::string& folder,
+                     size_t width) {
   const auto now = static_cast<double>(::time(nullptr));
   std::string text = line("name", view.name);
   std::string state = state_words(view);
@@ -172,6 +185,7 @@ std::string describe(const job::JobView& view, const std::string& folder, size_t
   if (!view.ranks.empty()) text += "\n" + ranks_text(view, width);
   const bool named = !view.tasks.empty() && !view.tasks[0].group.empty();  // the job has begun
   if (named) text += "\n" + tasks_text(view, now, width);
+  text += metrics_text(view, logged, width);
   const bool verdict = view.verdict && (view.state != job::State::completed);
   return verdict ? text + "\n" + harmless_lines(verdict_block(view, place.folder, host)) + "\n" : text;
 }
@@ -189,8 +203,10 @@ class Show : public Command {
     const auto view = view_of(found->folder);
     if (!view) return fail(view.error(), static_cast<int>(Exit::failed));
     if (output_.format() == Format::table) {
+      const auto logged = metrics_of(*view, found->folder);
+      if (!logged) say("the metrics cannot be shown: " + logged.error().reason);
       const Terminal terminal = Terminal::of(1);
-      put(describe(*view, found->folder, terminal.is_terminal ? terminal.width : 0));
+      put(describe(*view, logged.value_or({}), found->folder, terminal.is_terminal ? terminal.width : 0));
     } else {
       put(render(output_.format(), job_object(*view, found->folder)));
     }

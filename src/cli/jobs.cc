@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "base/files.h"
+#include "cli/job_metrics.h"
 #include "engine/engine.h"
 #include "job/event.h"
 #include "job/layout.h"
@@ -88,6 +89,9 @@ boost::json::object job_object(const job::JobView& view, const std::string& fold
   object["logs"] = layout.user_logs(view.attempt);
   object["outputs"] = std::move(outputs);
   object["working_outputs"] = std::move(working);
+  const auto logged = metrics_of(view, folder);
+  object["metrics"] =
+      logged ? boost::json::value(metrics::to_json(metrics::summarize(logged->series))) : nullptr;
   return object;
 }
 

@@ -120,6 +120,8 @@ void Coordinator::start_when_ready() {
 }
 
 Status Coordinator::make_plan() {
+  job_.allocation.metrics = job_.layout.metrics_files(job_.allocation.attempt);
+  job_.allocation.mlflow = job_.layout.mlflow();
   plan_ = TRY(plan::make_plan(job_.spec, job_.allocation));
   if (job_.allocation.attempt > 0) TRY(make_folders(job_.layout.user_logs(job_.allocation.attempt)));
   if (plan_->start == plan::Start::tasks) TRY(make_queue());

@@ -1,5 +1,7 @@
 #include "engine/engine.h"
 
+#include <unistd.h>
+
 #include "base/files.h"
 #include "engine/computes.h"
 #include "engine/environment.h"
@@ -99,6 +101,19 @@ Result<std::optional<int>> run_elsewhere(const std::string& job_folder, const st
   const int code = TRY(ssh::run_there(elsewhere, words, on_signal));
   if (code == 255) return Error{Code::unavailable, elsewhere.host + ", where the job is, cannot be reached"};
   return std::optional<int>(code);
+}
+
+Result<std::optional<std::string>> printed_elsewhere(const std::string& job_folder,
+                                                     const std::vector<std::string>& words) {
+  constexpr uint64_t kMost = 1u << 30;
+  const job::Layout layout{job_folder};
+  if (!exists(layout.elsewhere()) || is_folder(layout.user_logs())) return std::optional<std::string>();
+  const ssh::Elsewhere elsewhere = TRY(ssh::read_elsewhere(TRY(read_file(layout.elsewhere()))));
+  const std::string file = job_folder + "/.printed_" + std::to_string(::getpid());
+  const Status came = ssh::print_into(elsewhere, words, file);
+  auto text = came ? read_file(file, kMost) : Result<std::string>(came.error());
+  ::unlink(file.c_str());
+  return std::optional(TRY(std::move(text)));
 }
 
 Result<job::JobView> view_of(const std::string& job_folder, double patience_seconds) {

@@ -66,6 +66,10 @@ Result<Handle> submit(Submission submission, Interrupts& interrupts);
 Result<std::optional<int>> run_elsewhere(const std::string& job_folder, const std::vector<std::string>& words,
                                          const std::function<bool(int signal)>& on_signal = {});
 
+// What `phalanx WORDS` prints there. Nothing: the job, or all that it has left, is here.
+Result<std::optional<std::string>> printed_elsewhere(const std::string& job_folder,
+                                                     const std::vector<std::string>& words);
+
 // A job as it stands, wherever its folder is and whoever has it. As job::read_job; Code::unavailable where
 // the machine that has it cannot be reached.
 Result<job::JobView> view_of(const std::string& job_folder, double patience_seconds = 8);

@@ -55,6 +55,8 @@ Result<Prospect> look_ahead(const Submission& submission, const std::string& nam
   allocation.job = name;
   allocation.folder = layout.folder;
   allocation.attached_file = layout.folder + "/hostfile";
+  allocation.metrics = layout.metrics_files();
+  allocation.mlflow = layout.mlflow();
   Bindings bindings = TRY(bind(spec, layout, paths));
   prospect.inputs_here = std::move(bindings.here);
   allocation.inputs = std::move(bindings.inputs);

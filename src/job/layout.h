@@ -25,6 +25,11 @@
 //      +- user_logs/std_log.txt    one process; std_log_process_N.txt (zero-padded) for several;
 //      |                           of a job of tasks std_log_task_N.txt, N from 1 (zero-padded);
 //      |                           attempt k > 0 in user_logs/retry_00k/
+//      |                           beside them metrics_rank_N.jsonl, or metrics_task_N.jsonl: what it has
+//      logged
+//      +- mlflow/rank_N/           the file store of one process that logs through MLflow (or task_N)
+//      +- metrics.json             of a job that ended on another machine: its metrics, once they were asked
+//      for
 //      +- system_logs/             coordinator.log, node_0.log: Phalanx's own words
 #pragma once
 
@@ -56,6 +61,10 @@ struct Layout {
   std::string output(const std::string& name) const { return folder + "/outputs/" + name; }
   std::string system_logs() const { return folder + "/system_logs"; }
   std::string user_logs(int attempt = 0) const;
+  // Beginning of the names of the files that ranks and tasks log metrics to; `plan` adds "rank_N.jsonl".
+  std::string metrics_files(int attempt = 0) const { return user_logs(attempt) + "/metrics_"; }
+  std::string mlflow() const { return folder + "/mlflow"; }
+  std::string metrics_json() const { return folder + "/metrics.json"; }
   // Of `world` processes in all; Azure ML's names.
   std::string rank_log(int rank, int world, int attempt = 0) const;
   // Of `count` tasks; the first is 1.

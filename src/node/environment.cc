@@ -36,6 +36,9 @@ NodeEnvironment::Block NodeEnvironment::for_rank(int local_rank) const {
   Block block;
   for (const auto& [name, value] : plan::rank_env(plan_, node_, local_rank))
     block.own.push_back(name + "=" + value);
+  const int rank = plan_.nodes.at(static_cast<size_t>(node_)).first_rank() + local_rank;
+  for (const auto& [name, value] : plan::rank_defaults(plan_, rank))
+    if (shared_.count(name) == 0) block.own.push_back(name + "=" + value);
   block.pointers.reserve(block.own.size() + lines_.size() + 1);
   for (const std::string& line : block.own) block.pointers.push_back(line.c_str());
   for (const std::string& line : lines_) block.pointers.push_back(line.c_str());
@@ -57,8 +60,10 @@ void NodeEnvironment::Block::add(std::vector<std::string> lines) {
   pointers.push_back(nullptr);
 }
 
-std::vector<std::string> NodeEnvironment::with(const std::vector<std::string>& over) const {
+std::vector<std::string> NodeEnvironment::with(const std::vector<std::string>& over,
+                                               const plan::Env& defaults) const {
   plan::Env all = shared_;
+  all.insert(defaults.begin(), defaults.end());
   for (const std::string& line : over)
     if (const size_t equals = line.find('='); equals != std::string::npos)
       all[line.substr(0, equals)] = line.substr(equals + 1);

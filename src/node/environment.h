@@ -23,7 +23,8 @@ class NodeEnvironment {
   };
   Block for_rank(int local_rank) const;
 
-  std::vector<std::string> with(const std::vector<std::string>& over) const;  // "NAME=value", these winning
+  // "NAME=value": `over` wins, and `defaults` only count where nobody has set them.
+  std::vector<std::string> with(const std::vector<std::string>& over, const plan::Env& defaults) const;
 
   std::vector<std::string> for_node() const;  // what no rank has for itself: "NAME=value"
 

@@ -18,7 +18,8 @@ namespace {
 constexpr size_t kMostPiece = 256u << 10, kMostHeader = 4096;
 
 bool is_log(std::string_view name) {
-  return name.starts_with("std_log") && name.find('/') == name.npos && name.size() < 200;
+  return (name.starts_with("std_log") || name.starts_with("metrics_")) && name.find('/') == name.npos &&
+         name.size() < 200;
 }
 
 std::string record(const std::string& file, uint64_t offset, const std::string& bytes) {
@@ -32,9 +33,9 @@ std::string MirrorSource::next(size_t most) {
   std::string records;
   for (const std::string& name : list_folder(folder_).value_or({})) {
     if (!is_log(name)) continue;
-    const auto file = open_file(folder_ + "/" + name, O_RDONLY);
+    const auto file = open_file(folder_ + "/" + name, O_RDONLY | O_NONBLOCK);  // ranks write here too
     struct stat info {};
-    if (!file || ::fstat(file->get(), &info) != 0) continue;
+    if (!file || ::fstat(file->get(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
     const auto [known, is_new] = sent_.emplace(name, 0);
     uint64_t& sent = known->second;
     if (is_new) records += record(name, 0, "");  // an empty log is a log

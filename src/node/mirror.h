@@ -1,4 +1,5 @@
-// mirror.h - the logs of a node that does not see the job's folder, on their way to where that is.
+// mirror.h - the logs and metrics of a node that does not see the job's folder, on their way to where that
+// is.
 //
 // A record: a line of JSON {"file", "offset", "bytes"}, and so many bytes. The node's own disk has the logs
 // first and whole; what the network does not take yet is sent later, so a slow one never makes a rank wait.

@@ -1,6 +1,7 @@
 #include "node/mirror.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <map>
@@ -40,8 +41,11 @@ TEST(Mirror, logs_arrive_as_they_grow_each_byte_once) {
   ASSERT_TRUE(write_file(folder.path + "/std_log_process_0.txt", "one\n" + much));
   ASSERT_TRUE(write_file(folder.path + "/std_log_process_1.txt", "two"));
   ASSERT_TRUE(write_file(folder.path + "/std_log_process_2.txt", ""));
+  ASSERT_TRUE(write_file(folder.path + "/metrics_rank_1.jsonl", "{}\n"));
+  ASSERT_EQ(::mkfifo((folder.path + "/metrics_rank_2.jsonl").c_str(), 0600), 0);  // the ranks' own doing
   pass();
-  EXPECT_EQ(got, (std::map<std::string, std::string>{{"std_log_process_0.txt", "one\n" + much},
+  EXPECT_EQ(got, (std::map<std::string, std::string>{{"metrics_rank_1.jsonl", "{}\n"},
+                                                     {"std_log_process_0.txt", "one\n" + much},
                                                      {"std_log_process_1.txt", "two"},
                                                      {"std_log_process_2.txt", ""}}));
 }

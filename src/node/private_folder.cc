@@ -38,7 +38,7 @@ void PrivateFolder::send_what_is_left() {
   const std::string own = "nodes/" + std::to_string(node_) + "/wd";
   data::Scan how;
   how.follow = false;
-  how.only = {"outputs", own + "/outputs", own + "/logs"};
+  how.only = {"outputs", "mlflow", own + "/outputs", own + "/logs"};
   auto left = data::Source::scan(folder_, how);
   if (!left) return end(left.error().reason);
   if (left->tree().entries.empty()) return end("");

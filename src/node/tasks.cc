@@ -72,7 +72,7 @@ wire::Ran Supervisor::start_task(const wire::Run& message, Rank& rank) {
   rank.log = std::move(*log);
   process::Spawn spawn;
   spawn.program = exists("/bin/bash") ? "/bin/bash" : "/bin/sh";
-  spawn.own = environment_->with(message.environment);
+  spawn.own = environment_->with(message.environment, plan::rank_defaults(*plan_, message.task));
   for (const std::string& line : spawn.own) spawn.env.push_back(line.c_str());
   spawn.env.push_back(nullptr);
   spawn.argv = {spawn.program.c_str(), "-c", message.command.c_str(), nullptr};

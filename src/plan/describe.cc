@@ -83,7 +83,8 @@ std::string describe_tasks(const Plan& plan) {
 }
 
 Env environment_of_first(const Plan& plan) {
-  Env shown = plan.defaults;
+  Env shown = rank_defaults(plan, 0);
+  shown.insert(plan.defaults.begin(), plan.defaults.end());
   std::vector<Env> layers{plan.common, node_env(plan, 0)};
   if (plan.start != Start::tasks) layers.push_back(rank_env(plan, 0, 0));
   layers.push_back(plan.user);

@@ -119,6 +119,8 @@ json::object to_json(const Plan& plan, size_t first, size_t end) {
                          {"agents", plan.agents},
                          {"hostfile", plan.hostfile},
                          {"hydra_hostfile", plan.hydra_hostfile},
+                         {"metrics", plan.metrics},
+                         {"mlflow", plan.mlflow},
                          {"node_count", plan.nodes.size()},
                          {"first_node", first},
                          {"nodes", std::move(nodes)},
@@ -156,6 +158,8 @@ Result<Plan> from_json(const json::object& object) try {
   plan.agents = json::value_to<std::string>(object.at("agents"));
   plan.hydra_hostfile = json::value_to<std::string>(object.at("hydra_hostfile"));
   plan.hostfile = json::value_to<std::string>(object.at("hostfile"));
+  plan.metrics = json::value_to<std::string>(object.at("metrics"));
+  plan.mlflow = json::value_to<std::string>(object.at("mlflow"));
   const json::array& nodes = object.at("nodes").as_array();
   const size_t first = object.at("first_node").to_number<size_t>();
   const size_t count = object.at("node_count").to_number<size_t>();

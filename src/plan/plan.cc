@@ -158,12 +158,15 @@ Result<Plan> make_plan(const spec::JobSpec& spec, const Allocation& allocation) 
   Plan plan;
   plan.job = allocation.job;
   plan.folder = allocation.folder;
+  plan.metrics = allocation.metrics;
+  plan.mlflow = allocation.mlflow;
   plan.start = TRY(choose_start(spec));
   TRY(set_command(spec, allocation, plan));
   plan.user = {spec.environment_variables.begin(), spec.environment_variables.end()};
   plan.common = phalanx_variables(allocation);
   if (spec.argv.empty()) plan.common.merge(azure_variables(spec, allocation));
   plan.defaults["PYTHONUNBUFFERED"] = "1";
+  if (!plan.mlflow.empty()) plan.defaults["MLFLOW_ALLOW_FILE_STORE"] = "true";  // refused by newer ones else
   for (const AllocatedNode& node : allocation.nodes)
     plan.nodes.push_back({node.name, node.host, node.address, node.cpus, node.gpus, {}, node.cpu_count});
   TRY(starter(plan.start).lay_out(spec, allocation, plan));
@@ -198,6 +201,7 @@ Env rank_env(const Plan& plan, int node, int local_rank) {
   env["PHALANX_RANK"] = std::to_string(rank);
   env["PHALANX_LOCAL_RANK"] = std::to_string(local_rank);
   env["PHALANX_WORLD_SIZE"] = std::to_string(plan.world);
+  env.merge(metrics_env(plan, rank));
   if (plan.common.count("AZUREML_RUN_ID"))
     env["AZUREML_PROCESS_NAME"] = plan.world == 1 ? "main" : "rank_" + std::to_string(rank);
   return env;

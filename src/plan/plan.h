@@ -43,6 +43,8 @@ struct Allocation {
   std::map<std::string, std::string> inputs;   // what ${{inputs.x}} stands for
   std::map<std::string, std::string> outputs;  // what ${{outputs.x}} stands for: a folder (or file) path
   std::string attached_file;                   // where `launch: head` finds its host file
+  std::string metrics;                         // beginning of the files of PHALANX_METRICS; "": none
+  std::string mlflow;                          // folder of MLflow's file stores; "": none
   std::vector<AllocatedNode> nodes;
 };
 
@@ -117,6 +119,7 @@ struct Plan {
   spec::Unit unit = spec::Unit::node;  // what tasks take
   std::string title;                   // of a job of tasks, for people
   std::string rendezvous;              // of a job of tasks: an address and a held port of node 0
+  std::string metrics, mlflow;         // as in Allocation
   int world = 0;                       // processes, or tasks, in all
   std::vector<std::string> notes;      // worth a line to the user before it starts
 
@@ -135,6 +138,8 @@ bool uses_fixed_port(const Plan& plan);  // then kFixedPort is to be held as wel
 // What the plan adds to the environment of every process of one node, and of one process beyond that.
 Env node_env(const Plan& plan, int node);
 Env rank_env(const Plan& plan, int node, int local_rank);
+// Of one process alone as well, or of a task (both from 0), but only where nobody has set the variable.
+Env rank_defaults(const Plan& plan, int rank);
 
 // Another launcher's identity, which must not reach our processes: what is left of "NAME=value" lines without
 // it.

@@ -151,6 +151,39 @@ TEST(Plan, what_is_not_done_is_refused_by_name) {
   EXPECT_NE(plan.error().reason.find("ray"), std::string::npos);
 }
 
+TEST(Plan, each_process_has_a_file_for_metrics_and_a_store_of_mlflow_of_its_own) {
+  Allocation allocation = nodes(2);
+  allocation.metrics = "/jobs/neat gas/user_logs/metrics_";
+  allocation.mlflow = "/jobs/neat gas/mlflow";
+  const auto plan = make_plan(job(spec::Framework::pytorch, 2), allocation);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(rank_env(*plan, 1, 1).at("PHALANX_METRICS"), "/jobs/neat gas/user_logs/metrics_rank_3.jsonl");
+  const Env expected{{"MLFLOW_TRACKING_URI", "file:///jobs/neat%20gas/mlflow/rank_3"}};
+  EXPECT_EQ(rank_defaults(*plan, 3), expected);
+  EXPECT_EQ(plan->defaults.at("MLFLOW_ALLOW_FILE_STORE"), "true");
+  EXPECT_NE(describe(*plan).find("MLFLOW_TRACKING_URI=file:///jobs/neat%20gas/mlflow/rank_0"),
+            std::string::npos);
+  const auto again = from_json(to_json(*plan));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(rank_defaults(*again, 3), expected);
+  EXPECT_EQ(rank_env(*again, 1, 1), rank_env(*plan, 1, 1));
+}
+
+TEST(Plan, without_places_for_metrics_there_are_no_variables_of_them) {
+  const auto plan = make_plan(job(spec::Framework::pytorch, 2), nodes(2));
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(whole_env(*plan, 0, 0).count("PHALANX_METRICS"), 0u);
+  EXPECT_TRUE(rank_defaults(*plan, 0).empty());
+}
+
+TEST(Plan, a_job_inside_a_job_does_not_log_into_the_outer_ones_store) {
+  const std::string inner = "MLFLOW_TRACKING_URI=file:///jobs/outer/mlflow/rank_0",
+                    own = "MLFLOW_TRACKING_URI=http://tracking:5000";
+  EXPECT_TRUE(scrub({"PHALANX_JOB_FOLDER=/jobs/outer", inner}).empty());
+  EXPECT_EQ(scrub({"PHALANX_JOB_FOLDER=/jobs/other", inner}).size(), 1u);
+  EXPECT_EQ(scrub({"PHALANX_JOB_FOLDER=/jobs/outer", own}), (std::vector<std::string>{own}));
+}
+
 TEST(Plan, survives_json) {
   const auto plan = make_plan(job(spec::Framework::pytorch, 2), nodes(3));
   ASSERT_TRUE(plan);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "plan/plan.h"
+#include "plan/start.h"
 
 namespace phalanx::plan {
 
@@ -65,13 +65,24 @@ bool foreign(std::string_view name) {
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
+// What a job around us has set for its own process; what its user has set is kept.
+bool is_store_of_outer(const std::string& line, const std::vector<std::string>& environment) {
+  constexpr std::string_view kUri = "MLFLOW_TRACKING_URI=", kFolder = "PHALANX_JOB_FOLDER=";
+  if (!line.starts_with(kUri)) return false;
+  return std::any_of(environment.begin(), environment.end(), [&](const std::string& other) {
+    return other.starts_with(kFolder) &&
+           line.substr(kUri.size()).starts_with(file_uri(other.substr(kFolder.size()) + "/mlflow/"));
+  });
+}
+
 }  // namespace
 
 std::vector<std::string> scrub(const std::vector<std::string>& environment) {
   std::vector<std::string> kept;
   kept.reserve(environment.size());
   for (const std::string& line : environment)
-    if (!foreign(std::string_view(line).substr(0, line.find('=')))) kept.push_back(line);
+    if (!foreign(std::string_view(line).substr(0, line.find('='))) && !is_store_of_outer(line, environment))
+      kept.push_back(line);
   return kept;
 }
 

@@ -45,6 +45,10 @@ bool wants_gloo(const spec::JobSpec& spec);
 void set_gloo_rendezvous(const Allocation& allocation, const std::string& address, Plan& plan);
 Env gloo_slot(const Plan& plan, const NodePart& node, int node_index, int local_rank);
 
+// PHALANX_METRICS of a process or task (both from 0).
+Env metrics_env(const Plan& plan, int rank);
+std::string file_uri(const std::string& path);
+
 // "uses 1 of 4 GPUs of each node", when a node has GPUs that its processes will not use.
 void note_idle_gpus(const Allocation& allocation, int per_node, Plan& plan);
 

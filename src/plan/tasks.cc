@@ -207,6 +207,7 @@ Env task_env(const Plan& plan, int task, const Placement& placement, const std::
                      {"PHALANX_RENDEZVOUS", plan.rendezvous},
                      {"PWD", directory}};
   for (const auto& [name, value] : identity) env[name] = value;
+  for (const auto& [name, value] : metrics_env(plan, task)) env[name] = value;
   return env;
 }
 

@@ -57,6 +57,17 @@ TEST(Tasks, are_counted_in_their_order_with_whom_they_wait_for) {
   EXPECT_EQ(plan.tasks[2].units, 2);
 }
 
+TEST(Tasks, each_has_a_file_for_metrics_and_a_store_of_mlflow_of_its_own) {
+  Allocation allocation = machines(1);
+  allocation.metrics = "/jobs/neat_gas/user_logs/metrics_";
+  allocation.mlflow = "/jobs/neat_gas/mlflow";
+  const Plan plan = planned(job({task("one"), task("two")}), allocation);
+  EXPECT_EQ(task_env(plan, 1, {{0, {}}}, "/wd", "/hosts").at("PHALANX_METRICS"),
+            "/jobs/neat_gas/user_logs/metrics_task_2.jsonl");
+  EXPECT_EQ(rank_defaults(plan, 1).at("MLFLOW_TRACKING_URI"), "file:///jobs/neat_gas/mlflow/task_2");
+  EXPECT_EQ(node_env(plan, 0).count("PHALANX_METRICS"), 0u);
+}
+
 TEST(Tasks, instances_of_a_sweep_are_one_group) {
   spec::Task first = task("s.1"), second = task("s.2");
   first.group = second.group = "s";

@@ -184,7 +184,8 @@ Status RemoteNodes::on_left(size_t place, std::string_view bytes) {
   const std::string own = "nodes/" + std::to_string(place) + "/wd";
   for (const data::Entry& entry : tree.entries) {
     const std::string path = entry.path + "/";
-    if (!path.starts_with("outputs/") && !path.starts_with(own + "/") && !(own + "/").starts_with(path))
+    if (!path.starts_with("outputs/") && !path.starts_with("mlflow/") && !path.starts_with(own + "/") &&
+        !(own + "/").starts_with(path))
       return Error{Code::invalid, "a node that brings what is not its own"};
   }
   auto writer = data::Writer::begin(std::move(tree), plan_.folder, data::Writer::Kind::own);

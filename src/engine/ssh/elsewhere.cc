@@ -88,21 +88,25 @@ Result<job::JobView> view(const Elsewhere& elsewhere, const job::Layout& layout,
   return view;
 }
 
-Status fetch(const Elsewhere& elsewhere, const job::Layout& layout) {
+Status print_into(const Elsewhere& elsewhere, const std::vector<std::string>& words,
+                  const std::string& file) {
   constexpr std::chrono::hours kLimit{24};  // ssh notices a dead connection much sooner
-  const std::string file = layout.folder + "/.fetched";
   std::string shell;
   for (const std::string& word :
-       Connection(elsewhere.options)
-           .words(elsewhere.host, command_of(elsewhere, {"store", "give", name_of(layout)})))
+       Connection(elsewhere.options).words(elsewhere.host, command_of(elsewhere, words)))
     shell += in_shell(word) + " ";
   const auto came =
       process::capture({"sh", "-c", shell + "> " + in_shell(file)}, process::own_environment(), kLimit);
-  const Status unpacked =
-      !came               ? Status(came.error())
-      : came->code == 255 ? Status(Error{Code::unavailable, explain(elsewhere.host, came->output)})
-      : came->code != 0   ? Status(Error{Code::unavailable, elsewhere.host + ": " + own_words(came->output)})
-                          : unpack_left(file, layout.folder);
+  if (!came) return came.error();
+  if (came->code == 255) return Error{Code::unavailable, explain(elsewhere.host, came->output)};
+  if (came->code != 0) return Error{Code::unavailable, elsewhere.host + ": " + own_words(came->output)};
+  return Done{};
+}
+
+Status fetch(const Elsewhere& elsewhere, const job::Layout& layout) {
+  const std::string file = layout.folder + "/.fetched";
+  const Status came = print_into(elsewhere, {"store", "give", name_of(layout)}, file);
+  Status unpacked = came ? unpack_left(file, layout.folder) : came;
   ::unlink(file.c_str());
   return unpacked;
 }

@@ -25,6 +25,8 @@ Result<Elsewhere> read_elsewhere(const std::string& text);
 bool is_known(const job::Layout& layout);
 // Asks there. The log of a job that has ended is kept in its folder here.
 Result<job::JobView> view(const Elsewhere& elsewhere, const job::Layout& layout, double patience_seconds);
+// What `phalanx WORDS` prints there, into a file of its folder here.
+Status print_into(const Elsewhere& elsewhere, const std::vector<std::string>& words, const std::string& file);
 // Outputs and logs, into its folder here.
 Status fetch(const Elsewhere& elsewhere, const job::Layout& layout);
 

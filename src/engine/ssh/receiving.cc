@@ -69,7 +69,7 @@ Status take() {
 Status write_left(const std::string& folder) {
   data::Scan how;
   how.follow = false;
-  how.only = {"user_logs", "system_logs", "outputs", "job.json", "plan.json", "job.yml"};
+  how.only = {"user_logs", "system_logs", "outputs", "mlflow", "job.json", "plan.json", "job.yml"};
   for (const std::string& node : list_folder(folder + "/nodes").value_or({}))
     for (const char* name : {"/wd/outputs", "/wd/logs"}) how.only.push_back("nodes/" + node + name);
   data::Source left = TRY(data::Source::scan(folder, how));
@@ -82,8 +82,8 @@ Status write_left(const std::string& folder) {
 }
 
 bool is_left(const data::Entry& entry) {
-  constexpr std::string_view kNames[] = {"user_logs", "system_logs", "outputs", "nodes",
-                                         "job.json",  "plan.json",   "job.yml"};
+  constexpr std::string_view kNames[] = {"user_logs", "system_logs", "outputs",   "mlflow",
+                                         "nodes",     "job.json",    "plan.json", "job.yml"};
   const std::string_view first = std::string_view(entry.path).substr(0, entry.path.find('/'));
   return std::find(std::begin(kNames), std::end(kNames), first) != std::end(kNames);
 }

@@ -45,6 +45,7 @@ std::unique_ptr<Command> make_exec();
 std::unique_ptr<Command> make_list();
 std::unique_ptr<Command> make_show();
 std::unique_ptr<Command> make_logs();
+std::unique_ptr<Command> make_metrics();
 std::unique_ptr<Command> make_cancel();
 std::unique_ptr<Command> make_download();
 std::unique_ptr<Command> make_validate();

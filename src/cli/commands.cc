@@ -39,8 +39,10 @@ constexpr CommandInfo kCommands[] = {
      "phalanx exec --compute cluster --group gpu --timeout 60 --out logs -- dmesg\n"
      "phalanx exec --compute lab --sudo -- apt-get install -y python3-venv",
      Exit::refused, make_exec},
-    {"list", "Look", "[options]", "List jobs, newest first", "", "phalanx list\nphalanx list --all -o json",
-     Exit::usage, make_list},
+    {"list", "Look", "[options]", "List jobs, newest first",
+     "--metrics adds columns with the last value of metrics: of those named, else of the first three there "
+     "are.",
+     "phalanx list\nphalanx list --all -o json\nphalanx list --metrics loss,acc", Exit::usage, make_list},
     {"show", "Look", "[NAME] [options]", "Show a job: its state, nodes, ranks and why it ended",
      "Without NAME: the latest job. The beginning of a name is enough where it is the only one.",
      "phalanx show\nphalanx show neat_gas -o json", Exit::usage, make_show},
@@ -50,6 +52,14 @@ constexpr CommandInfo kCommands[] = {
      "phalanx logs\nphalanx logs neat_gas --rank 3 --tail 50\nphalanx logs neat_gas --task train\n"
      "phalanx logs neat_gas --follow",
      Exit::usage, make_logs},
+    {"metrics", "Look", "[NAME [METRIC...]] [options]", "Plot what a job's processes have logged",
+     "Without NAME: the latest job. What counts is what they write with phalanx.log(loss=0.5), with MLflow, "
+     "or as\n"
+     "lines into the file $PHALANX_METRICS: docs/command-line.md.\n"
+     "Without METRIC: the first six in the terminal, all of them elsewhere. -o table is the values in short.",
+     "phalanx metrics\nphalanx metrics neat_gas loss --rank 0\nphalanx metrics neat_gas --png loss.png\n"
+     "phalanx metrics neat_gas -o tsv",
+     Exit::usage, make_metrics},
     {"nodes", "Look", "[--compute NAME] [options]", "Show the machines of a compute and what runs on them",
      "Without --compute: of the one where jobs run that name none.",
      "phalanx nodes\nphalanx nodes --compute cluster -o json", Exit::usage, make_nodes},

@@ -10,7 +10,7 @@ namespace {
 struct OptionWords {
   std::string names;   // "-o --output"
   std::string values;  // "table json", or empty: see `kind`
-  enum class Kind { flag, choice, folder, other } kind = Kind::flag;
+  enum class Kind { flag, choice, folder, file, other } kind = Kind::flag;
   std::string text;
 };
 
@@ -28,7 +28,9 @@ OptionWords words_of(const CLI::Option& option) {
   words.text = option.get_description();
   if (option.get_items_expected_max() == 0) return words;
   const std::string type = option.get_type_name();
-  words.kind = type == "DIR" ? OptionWords::Kind::folder : OptionWords::Kind::other;
+  words.kind = type == "DIR"    ? OptionWords::Kind::folder
+               : type == "FILE" ? OptionWords::Kind::file
+                                : OptionWords::Kind::other;
   if (type.find('|') != std::string::npos) {
     words.kind = OptionWords::Kind::choice;
     words.values = type;
@@ -46,9 +48,9 @@ std::vector<CommandWords> all_words() {
     command->declare(app);
     CommandWords words{info.name, info.summary, "", {}};
     for (const CLI::Option* option : app.get_options()) {
-      if (option->get_positional())
+      if (option->get_positional() && words.argument.empty())
         words.argument = option->get_name(true);
-      else
+      else if (!option->get_positional())
         words.options.push_back(words_of(*option));
     }
     all.push_back(std::move(words));
@@ -68,6 +70,8 @@ std::string bash_case(const CommandWords& command) {
       cases += "COMPREPLY=($(compgen -W '" + option.values + "' -- \"$word\")); return ;;\n";
     else if (option.kind == OptionWords::Kind::folder)
       cases += "COMPREPLY=($(compgen -d -- \"$word\")); return ;;\n";
+    else if (option.kind == OptionWords::Kind::file)
+      cases += "COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n";
     else
       cases += "return ;;\n";
   }
@@ -106,6 +110,7 @@ std::string zsh_option(const OptionWords& option) {
     text += "      '" + names.substr(start, end - start) + "[" + zsh_text(option.text) + "]";
     if (option.kind == OptionWords::Kind::choice) text += ":value:(" + option.values + ")";
     if (option.kind == OptionWords::Kind::folder) text += ":folder:_files -/";
+    if (option.kind == OptionWords::Kind::file) text += ":file:_files";
     if (option.kind == OptionWords::Kind::other) text += ":value: ";
     text += "' \\\n";
     start = end + 1;

@@ -25,8 +25,8 @@ Status NameOption::check() const {
   return Error{Code::invalid, "--name '" + spec::shown(name) + "' " + wrong};
 }
 
-void ColorOption::declare(CLI::App& app) {
-  app.add_option("--color", when, "Colour of the prefixes: auto is on a terminal, without NO_COLOR")
+void ColorOption::declare(CLI::App& app, const std::string& of) {
+  app.add_option("--color", when, "Colour " + of + ": auto is on a terminal, without NO_COLOR")
       ->type_name("auto|always|never")
       ->check([](const std::string& text) {
         const bool known = text == "auto" || text == "always" || text == "never";

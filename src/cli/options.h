@@ -31,7 +31,7 @@ struct NameOption {
 // --color: of the prefixes of lines.
 struct ColorOption {
   std::string when = "auto";
-  void declare(CLI::App& app);
+  void declare(CLI::App& app, const std::string& of = "of the prefixes");
   // Nothing: what suits the place.
   std::optional<bool> chosen() const {
     return when == "auto" ? std::nullopt : std::optional(when == "always");

@@ -23,6 +23,7 @@ COMMANDS = [
     "list",
     "show",
     "logs",
+    "metrics",
     "cluster",
     "cancel",
     "download",

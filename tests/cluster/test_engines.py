@@ -106,6 +106,39 @@ def test_outputs_come_back(place: Place, tmp_path: Path) -> None:
     assert len(list(back.rglob("std_log_process_*.txt"))) == 4
 
 
+def test_metrics_come_back(place: Place, tmp_path: Path) -> None:
+    lines = "store=${MLFLOW_TRACKING_URI#file://}/0/run; mkdir -p $store/metrics; "
+    lines += "echo 1000 $RANK.5 3 > $store/metrics/acc; echo lifecycle_stage: active > $store/meta.yaml; "
+    lines += """printf '{"at": 1, "step": 7, "metrics": {"loss": %d}}\\n' $RANK >> $PHALANX_METRICS"""
+    done = place.submit(job_file(tmp_path, lines), "--name", "job")
+    assert done.returncode == 0, done.stderr
+    # Once from where the job was, and once from what has come of it.
+    for _ in range(2):
+        metrics = shown(place, "job")["metrics"]
+        assert metrics["loss"] == {
+            "last": 0,
+            "min": 0,
+            "max": 3,
+            "count": 4,
+            "step": 7,
+            "ranks": [0, 1, 2, 3],
+        }
+        assert metrics["acc"] == {
+            "last": 0.5,
+            "min": 0.5,
+            "max": 3.5,
+            "count": 4,
+            "step": 3,
+            "ranks": [0, 1, 2, 3],
+        }
+        assert "loss  last 0 at step 7" in place.run("metrics", "job").stdout
+        listed = json.loads(place.run("list", "--metrics", "loss", "-o", "json").stdout)
+        assert listed[0]["metrics"]["loss"]["max"] == 3
+        done = place.run("download", "job", "-p", tmp_path / "back", "--force")
+        assert done.returncode == 0, done.stderr
+    assert len(list((tmp_path / "back").rglob("metrics_rank_*.jsonl"))) == 4
+
+
 def test_pytorch_trains_over_two_nodes(place: Place) -> None:
     done = place.submit(TOP / "examples/pytorch-ddp/job.yml", "--name", "job", timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr

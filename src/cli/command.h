@@ -42,6 +42,7 @@ const CommandInfo* find_command(std::string_view name);
 std::unique_ptr<Command> make_run();
 std::unique_ptr<Command> make_launch();
 std::unique_ptr<Command> make_exec();
+std::unique_ptr<Command> make_python();
 std::unique_ptr<Command> make_list();
 std::unique_ptr<Command> make_show();
 std::unique_ptr<Command> make_logs();

@@ -39,6 +39,11 @@ constexpr CommandInfo kCommands[] = {
      "phalanx exec --compute cluster --group gpu --timeout 60 --out logs -- dmesg\n"
      "phalanx exec --compute lab --sudo -- apt-get install -y python3-venv",
      Exit::refused, make_exec},
+    {"python", "Run", "SCRIPT [ARGS...]", "Run a Python script that submits jobs to Azure ML, here instead",
+     "What it imports of azure.ai.ml and azureml.core is the package phalanx, and nothing else changes. The "
+     "Python is\n"
+     "$PHALANX_PYTHON, or python3 in PATH; the package has to be installed there (`pip install phalanx`).",
+     "phalanx python submit.py --epochs 3", Exit::refused, make_python},
     {"list", "Look", "[options]", "List jobs, newest first",
      "--metrics adds columns with the last value of metrics: of those named, else of the first three there "
      "are.",

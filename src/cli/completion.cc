@@ -80,7 +80,7 @@ std::string bash_case(const CommandWords& command) {
   text += "      [[ $word == -* ]] && { COMPREPLY=($(compgen -W '" + flags + "' -- \"$word\")); return; }\n";
   if (command.argument == "NAME")
     text += "      COMPREPLY=($(compgen -W \"$(_phalanx_jobs)\" -- \"$word\"))\n";
-  else if (command.argument == "FILE")
+  else if (command.argument == "FILE" || command.name == "python")
     text += "      COMPREPLY=($(compgen -f -- \"$word\"))\n";
   else if (command.argument == "SHELL")
     text += "      COMPREPLY=($(compgen -W 'bash zsh' -- \"$word\"))\n";
@@ -123,7 +123,7 @@ std::string zsh_case(const CommandWords& command) {
   for (const OptionWords& option : command.options) text += zsh_option(option);
   if (command.argument == "NAME")
     text += "      '*:job:_phalanx_jobs'\n";
-  else if (command.argument == "FILE")
+  else if (command.argument == "FILE" || command.name == "python")
     text += "      '*:file:_files'\n";
   else if (command.argument == "SHELL")
     text += "      '1:shell:(bash zsh)'\n";

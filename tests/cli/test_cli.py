@@ -19,6 +19,7 @@ TOP = Path(__file__).resolve().parents[2]
 COMMANDS = [
     "run",
     "launch",
+    "python",
     "exec",
     "list",
     "show",

@@ -232,3 +232,52 @@ def test_a_tracking_server_of_ones_own_is_kept(phalanx: Phalanx) -> None:
     job = launched(phalanx, say, "-n", "2")
     logs = {job.log(f"std_log_process_{rank}.txt").decode().strip() for rank in range(2)}
     assert logs == {f"file://{job.folder}/mlflow/rank_{rank}" for rank in range(2)}
+
+
+# ---- phalanx python
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A package phalanx whose `_python` says how it was called, and ends as it was told to."""
+    (tmp_path / "phalanx").mkdir()
+    (tmp_path / "phalanx" / "__init__.py").write_text("")
+    (tmp_path / "phalanx" / "_python.py").write_text(
+        "import os, sys\nprint(sys.argv[1:], __name__, os.environ['PHALANX'], input())\nsys.exit(7)\n"
+    )
+    return tmp_path
+
+
+def test_python_becomes_the_script(phalanx: Phalanx, package: Path) -> None:
+    done = subprocess.run(
+        [phalanx.program, "python", "a script.py", "--epochs", "3", "-o", "json", "--", "x"],
+        env=phalanx.environment(PHALANX_PYTHON=sys.executable, PYTHONPATH=str(package)),
+        input="typed\n",
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 7, done.stderr
+    expected = ["a script.py", "--epochs", "3", "-o", "json", "--", "x"]
+    assert done.stdout == f"{expected} __main__ {phalanx.program} typed\n"
+
+
+def test_python_says_what_is_missing(phalanx: Phalanx, tmp_path: Path) -> None:
+    bare = subprocess.run(
+        [sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "bare")],
+        capture_output=True,
+        text=True,
+    )
+    assert bare.returncode == 0, bare.stderr
+    python3 = tmp_path / "bare" / "bin" / "python3"
+    done = phalanx.run("python", "x.py", env={"PHALANX_PYTHON": str(python3), "PYTHONPATH": ""})
+    assert done.returncode == 125
+    assert f"`{python3} -m pip install phalanx` installs it" in done.stderr
+    done = phalanx.run("python", "x.py", env={"PHALANX_PYTHON": "/nowhere/python3"})
+    assert done.returncode == 125
+    assert "PHALANX_PYTHON" in done.stderr
+    done = phalanx.run("python", "x.py", env={"PATH": str(tmp_path), "PHALANX_PYTHON": ""})
+    assert done.returncode == 125
+    assert "there is no python3 in PATH" in done.stderr
+    done = phalanx.run("python")
+    assert done.returncode == 125
+    assert "which script?" in done.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import struct
 import subprocess
 import sys
@@ -110,6 +109,7 @@ def test_what_is_no_metric_is_said_and_the_rest_is_shown(phalanx: Phalanx) -> No
 def test_metrics_of_a_job_are_shown_while_it_runs(phalanx: Phalanx) -> None:
     code = LOG + "log(3, loss=0.5)\nprint('logged', flush=True)\nimport signal; signal.pause()"
     with running(phalanx, "launch", "--", *python(code)) as (_, job):
+        job.happened("ranks_started")
         eventually(lambda: "loss" in job.show()["metrics"])
         assert "step" in shown(phalanx, "metrics", job.name)
 

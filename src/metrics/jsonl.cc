@@ -1,6 +1,9 @@
 #include "metrics/jsonl.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <cstdlib>
 
 namespace phalanx::metrics {
 
@@ -8,48 +11,65 @@ namespace json = boost::json;
 
 namespace {
 
-// Bare NaN and infinities, which are no JSON, as strings.
+// "-0.5", "1e-05": with a point or an exponent, and nothing else than a number.
+bool is_fraction(const std::string& word) {
+  if (word.find_first_of(".eE") == word.npos || word.find_first_not_of("+-.0123456789eE") != word.npos)
+    return false;
+  char* end = nullptr;
+  (void)std::strtod(word.c_str(), &end);
+  return *end == '\0';
+}
+
+constexpr char kExact = '=';  // before a number that was made a string
+
+// The JSON library reads long fractions a little wrong, and NaN and infinities, which Python writes bare, not
+// at all: both become strings.
 std::string quoted(std::string_view line) {
-  constexpr std::string_view kWords[] = {"-Infinity", "Infinity", "NaN"};
   std::string text;
-  text.reserve(line.size() + 16);
-  bool inside = false;  // a string
-  for (size_t i = 0; i < line.size(); ++i) {
-    if (inside && line[i] == '\\' && i + 1 < line.size()) {
-      text += line[i++];
-    } else if (line[i] == '"') {
-      inside = !inside;
-    } else if (!inside) {
-      std::string_view found;
-      for (const std::string_view word : kWords)
-        if (found.empty() && line.substr(i).starts_with(word)) found = word;
-      if (!found.empty()) {
-        (text += '"').append(found) += '"';
-        i += found.size() - 1;
-        continue;
-      }
+  text.reserve(line.size() + 32);
+  for (size_t i = 0; i < line.size();) {
+    size_t end = i + 1;
+    if (line[i] == '"') {
+      while (end < line.size() && line[end] != '"') end += line[end] == '\\' ? 2 : 1;
+      end = std::min(end + 1, line.size());
+      text += line.substr(i, end - i);
+    } else if (line[i] == '-' || std::isalnum(static_cast<unsigned char>(line[i]))) {
+      constexpr std::string_view kMore = "+-.";
+      while (end < line.size() &&
+             (std::isalnum(static_cast<unsigned char>(line[end])) || kMore.find(line[end]) != kMore.npos))
+        ++end;
+      const std::string word(line.substr(i, end - i));
+      if (word == "NaN" || word == "Infinity" || word == "-Infinity")
+        text += '"' + word + '"';
+      else
+        text += is_fraction(word) ? std::string("\"") + kExact + word + '"' : word;
+    } else {
+      text += line[i];
     }
-    text += line[i];
+    i = end;
   }
   return text;
 }
 
 json::value parse(std::string_view line) {
   boost::system::error_code error;
-  json::value value = json::parse(line, error);
-  if (!error) return value;
-  error.clear();
-  value = json::parse(quoted(line), error);
+  json::value value = json::parse(quoted(line), error);
   return error ? json::value() : value;
+}
+
+std::optional<double> number_of(const json::value& value) {
+  if (!value.is_string() || !value.get_string().starts_with(kExact)) return from_value(value);
+  const std::string text(value.get_string().subview(1));
+  return is_fraction(text) ? std::optional(std::strtod(text.c_str(), nullptr)) : std::nullopt;
 }
 
 std::optional<int64_t> whole(const json::value& value) {
   if (value.is_int64()) return value.get_int64();
   constexpr double kMost = 9007199254740992;  // beyond, a double is no longer exact
-  if (value.is_double() && std::floor(value.get_double()) == value.get_double() &&
-      std::fabs(value.get_double()) <= kMost)
-    return static_cast<int64_t>(value.get_double());
-  return std::nullopt;
+  const auto number = value.is_string() ? number_of(value) : std::nullopt;
+  if (!number || !(std::fabs(*number) <= kMost)) return std::nullopt;
+  const auto step = static_cast<int64_t>(*number);
+  return static_cast<double>(step) == *number ? std::optional(step) : std::nullopt;
 }
 
 }  // namespace
@@ -61,16 +81,14 @@ bool read_line(std::string_view line, const OnPoint& on_point) {
   if (!named || !named->is_object()) return false;
   bool good = true;
   Point point;
-  if (const auto* at = object->if_contains("at"); at && at->is_number()) {
-    point.at = at->to_number<double>();
-    if (!std::isfinite(point.at)) point.at = 0;
-  }
+  if (const auto* at = object->if_contains("at"))
+    if (const auto seconds = number_of(*at); seconds && std::isfinite(*seconds)) point.at = *seconds;
   if (const auto* step = object->if_contains("step"); step && !step->is_null()) {
     point.step = whole(*step);
     good = point.step.has_value();
   }
   for (const auto& [name, number] : named->get_object()) {
-    const auto known = from_value(number);
+    const auto known = number_of(number);
     if (!known || name.empty() || name.size() > kLongestName) {
       good = false;
       continue;

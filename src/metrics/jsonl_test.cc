@@ -46,6 +46,18 @@ TEST(metrics_line, takes_what_python_writes_for_nan_and_infinity) {
   EXPECT_EQ(line.points[0].second.at, 0);
 }
 
+TEST(metrics_line, numbers_are_exact) {
+  for (const char* text : {"0.001164097844455092", "0.30000000000000004", "1.7976931348623157e308", "5e-324",
+                           "-2.2250738585072014E-308", "123456789012345.67"}) {
+    const Read line = read(std::string("{\"metrics\": {\"a\": ") + text + "}}");
+    ASSERT_EQ(line.points.size(), 1u) << text;
+    EXPECT_EQ(line.points[0].second.value, std::strtod(text, nullptr)) << text;
+  }
+  EXPECT_EQ(read(R"({"metrics": {"a": 1e999}})").points.at(0).second.value,
+            std::numeric_limits<double>::infinity());
+  EXPECT_EQ(read(R"({"metrics": {"a \\\" 0.5": 2}})").points.at(0).first, "a \\\" 0.5");
+}
+
 TEST(metrics_line, step_may_be_absent_null_or_a_whole_double) {
   EXPECT_FALSE(read(R"({"metrics": {"a": 1}})").points.at(0).second.step);
   EXPECT_FALSE(read(R"({"step": null, "metrics": {"a": 1}})").points.at(0).second.step);
@@ -56,8 +68,10 @@ TEST(metrics_line, step_may_be_absent_null_or_a_whole_double) {
 }
 
 TEST(metrics_line, that_is_none_is_told_and_the_good_part_of_one_is_kept) {
-  for (const char* line : {"", "{", "[]", "7", "null", "\xff\xfe", R"({"at": 1})", R"({"metrics": [1]})",
-                           R"({"metrics": {"a": 1)", R"({"metrics": {"a": 1}} x)"}) {
+  for (const char* line :
+       {"", "{", "[]", "7", "null", "\xff\xfe", R"({"at": 1})", R"({"metrics": [1]})",
+        R"({"metrics": {"a": 1)", R"({"metrics": {"a": 1}} x)", R"({"metrics": {"a": 1.2.3}})",
+        R"({"metrics": {"a": 0x1.8}})", R"({"metrics": {"a": "=x.5"}})"}) {
     const Read none = read(line);
     EXPECT_FALSE(none.good) << line;
     EXPECT_TRUE(none.points.empty()) << line;

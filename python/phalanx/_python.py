@@ -46,11 +46,12 @@ def _compiled(source: bytes | str, name: str) -> CodeType:
 
 def _script(path: str) -> None:
     """As `python PATH`: a file, or a folder or archive with `__main__.py` in it."""
-    if os.path.isdir(path) or path.endswith((".zip", ".pyz")):  # noqa: PTH112 - as python sees it
-        del sys.path[0]
-        runpy.run_path(path, run_name="__main__")
-        return
     whole = os.path.abspath(path)  # noqa: PTH100 - a link stays a link
+    if os.path.isdir(path) or path.endswith((".zip", ".pyz")):  # noqa: PTH112
+        sys.path[0] = whole
+        _own_main()
+        runpy._run_module_as_main("__main__", False)  # type: ignore[attr-defined] - as python itself does
+        return
     try:
         with open(path, "rb") as file:
             source = file.read()

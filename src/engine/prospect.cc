@@ -79,7 +79,7 @@ Status fill_folder(const Submission& submission, Prospect& prospect, NewFolder& 
     prospect.plan.notes.push_back(std::move(note));
   if (!submission.job_text.empty())
     TRY(write_file(layout.job_file(submission.job_text), submission.job_text));
-  TRY(job::keep_tasks(submission.spec, layout));
+  TRY(job::keep_spec(submission.spec, layout, !submission.job_text.empty()));
   for (const auto& [name, path] : prospect.allocation.outputs) TRY(make_folders(folder.place_of(path), 0755));
   if (!submission.spec.code.empty())
     TRY(job::take_snapshot(spec::local_path(submission.spec, submission.spec.code), layout.code(),

@@ -9,8 +9,8 @@
 
 namespace phalanx::job {
 
-Status keep_tasks(const spec::JobSpec& spec, const Layout& layout) {
-  if (spec.tasks.empty()) return Done{};
+Status keep_spec(const spec::JobSpec& spec, const Layout& layout, bool has_file) {
+  if (spec.tasks.empty() && !has_file) return Done{};
   return write_file(layout.job_json(), boost::json::serialize(spec::to_json(spec)) + "\n");
 }
 

@@ -9,9 +9,10 @@
 
 namespace phalanx::job {
 
-// job.json of a job of tasks, at its submission. (Of a job of ranks the coordinator writes it, once these
+// job.json at the submission of a job of tasks, or of one with a job file: people and programs ask for what is
+// in it while the job waits. (Of a command that `launch` was given the coordinator writes it, once its ranks
 // run: nothing may delay their start.)
-Status keep_tasks(const spec::JobSpec& spec, const Layout& layout);
+Status keep_spec(const spec::JobSpec& spec, const Layout& layout, bool has_file);
 
 // The names, from there, of tasks that no event has named yet.
 void name_tasks(JobView& view, const Layout& layout);

@@ -61,7 +61,7 @@ Result<NewFolder> make_folder(const remote::Order& order) {
   TRY(make_folders(folder.layout().user_logs()));
   TRY(make_folders(folder.layout().system_logs()));
   if (!order.job_text.empty()) TRY(write_file(folder.layout().job_file(order.job_text), order.job_text));
-  TRY(job::keep_tasks(order.spec, folder.layout()));
+  TRY(job::keep_spec(order.spec, folder.layout(), !order.job_text.empty()));
   for (const auto& [name, path] : order.allocation.outputs) TRY(make_folders(folder.place_of(path), 0755));
   TRY(give_parcels(order, folder));
   job::Event first;

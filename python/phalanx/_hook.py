@@ -16,6 +16,8 @@ from importlib import metadata
 from types import ModuleType
 from typing import Any
 
+from ._check import Keywords
+
 # The modules that stand in for Azure ML's, with all that is below them.
 ALIASES = {
     "azure.ai.ml": "phalanx.ml",
@@ -25,7 +27,7 @@ ALIASES = {
     "azureml.exceptions": "phalanx.core.exceptions",
     "azureml.widgets": "phalanx.core.widgets",
 }
-_PARENTS = ("azure", "azure.ai", "azureml")
+_PARENTS = ("azure", "azure.ai", "azure.core", "azureml")
 
 
 def _meant(name: str) -> str | None:
@@ -102,16 +104,19 @@ class _Distribution(metadata.Distribution):
         raise FileNotFoundError(f"{path}: {self._name} is not installed; Phalanx stands in for it")
 
 
-class _Parents(importlib.abc.MetaPathFinder):
-    """`azure`, `azure.ai` and `azureml`, empty, where no installed package has them."""
+class _Missing(importlib.abc.MetaPathFinder):
+    """The packages above, empty, and what programs import of azure-core: where no installed package has
+    them.
+    """
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if fullname not in _PARENTS:
-            return None
-        spec = importlib.machinery.ModuleSpec(fullname, None, is_package=True)
-        return spec
+        if fullname in _PARENTS:
+            return importlib.machinery.ModuleSpec(fullname, None, is_package=True)
+        if fullname == "azure.core.exceptions":
+            return importlib.machinery.ModuleSpec(fullname, _Same("phalanx._azure_errors"))
+        return None
 
 
 def _loaded() -> Iterator[str]:
@@ -124,20 +129,14 @@ def active() -> bool:
 
 
 def install() -> None:
-    """From now on Azure ML's names mean this package. A second call changes nothing."""
+    """From now on Azure ML's names mean this package, which swallows unknown keywords as Azure ML's do.
+
+    A second call changes nothing.
+    """
     if active():
         return
     for name in _loaded():
         del sys.modules[name]
     sys.meta_path.insert(0, Aliases())
-    sys.meta_path.append(_Parents())
-
-
-def refuse_unknown(function: str, given: Mapping[str, Any]) -> None:
-    """Raises TypeError for keywords that `function` does not know.
-
-    Azure ML's swallows them; so do programs that were written for it and are run by `phalanx python`.
-    """
-    if given and not active():
-        names = ", ".join(sorted(given))
-        raise TypeError(f"{function}() has no argument {names}")
+    sys.meta_path.append(_Missing())
+    Keywords.swallow = True

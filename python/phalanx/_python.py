@@ -50,7 +50,7 @@ def _script(path: str) -> None:
     if os.path.isdir(path) or path.endswith((".zip", ".pyz")):  # noqa: PTH112
         sys.path[0] = whole
         _own_main()
-        runpy._run_module_as_main("__main__", False)  # type: ignore[attr-defined] - as python itself does
+        runpy._run_module_as_main("__main__", False)  # type: ignore[attr-defined]  # as python does
         return
     try:
         with open(path, "rb") as file:

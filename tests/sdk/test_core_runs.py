@@ -320,7 +320,7 @@ def test_what_cannot_run_is_refused(submit: Submit, here: Path) -> None:
         UserErrorException, match=r"config is a dict; Experiment\.submit takes a ScriptRunConfig"
     ):
         experiment.submit({"script": "a.py"})  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"submit\(\) has no argument tgas"):
+    with pytest.raises(TypeError, match=r"submit\(\) has no keyword tgas; did you mean tags"):
         experiment.submit(ScriptRunConfig("src", "a.py"), tgas={})
     config = ScriptRunConfig(
         "src", command="true", distributed_job_config=PyTorchConfiguration(process_count=1)

@@ -13,7 +13,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ._record import Record, append_line
+from .._context import log_metrics
+from ._record import Record
 from .exceptions import ActivityFailedException
 from .run import Run
 
@@ -93,11 +94,9 @@ class SubmittedRun(Run):
         rank = _job_rank()
         if rank != 0 and not all_ranks:
             return
-        place = os.environ.get("PHALANX_METRICS")
-        if place:
+        if os.environ.get("PHALANX_METRICS"):
             for numbers in self._numbers(kind, name, value):
-                at: dict[str, Any] = {"at": time.time(), **({} if step is None else {"step": step})}
-                append_line(Path(place), {**at, "metrics": numbers})
+                log_metrics(numbers, step, all_ranks=True)
         super()._log(kind, name, value, step)
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._hook import refuse_unknown
+from .._check import refuse_unknown
 from . import _store
 from ._element import Element, Field
 from .conda_dependencies import PYTHON_DEFAULT_VERSION, CondaDependencies
@@ -184,7 +184,7 @@ class Environment(Element):
     )
 
     def __init__(self, name: str | None = None, _skip_defaults: bool = False, **unknown: Any) -> None:
-        refuse_unknown("Environment", unknown)
+        refuse_unknown("Environment", unknown, ["name"])
         if name is not None and not isinstance(name, str):
             raise TypeError(f"Environment name expected str, {type(name)} found")
         self.name = name

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import _hook
+from .._check import refuse_unknown
 from . import _store
 from ._conversion import to_job
 from ._runs import LoggingRun
@@ -45,7 +45,8 @@ class Experiment:
     def __init__(
         self, workspace: Workspace, name: str, _skip_name_validation: bool = False, **unknown: Any
     ) -> None:
-        _hook.refuse_unknown("Experiment", {key: unknown[key] for key in unknown if not key.startswith("_")})
+        given = {key: unknown[key] for key in unknown if not key.startswith("_")}
+        refuse_unknown("Experiment", given, ["workspace", "name"])
         if not _skip_name_validation and not (isinstance(name, str) and _NAME.fullmatch(name)):
             raise UserErrorException(
                 "Experiment name must be between 1 and 255 characters long. Its first character has to be "
@@ -71,7 +72,7 @@ class Experiment:
         run_id = kwargs.pop("run_id", None) or f"{self.name}_{int(time.time())}_{uuid.uuid4().hex[:8]}"
         parent = kwargs.pop("_parent_run_id", None)
         kwargs.pop("credential_passthrough", None)
-        _hook.refuse_unknown("submit", kwargs)
+        refuse_unknown("submit", kwargs, ["config", "tags", "run_id"])
         if not isinstance(config, ScriptRunConfig):
             raise UserErrorException(
                 f"config is a {type(config).__name__}; Experiment.submit takes a ScriptRunConfig"
@@ -198,6 +199,6 @@ def _offer_azureml(job: dict[str, Any]) -> None:
     """
     variables = dict(job.get("environment_variables") or {})
     old = variables.get("PYTHONPATH", os.environ.get("PYTHONPATH"))
-    folder = str(Path(_hook.__file__).absolute().parent / "_in_job")
+    folder = str(Path(__file__).absolute().parent.parent / "_in_job")
     variables["PYTHONPATH"] = f"{old}:{folder}" if old else folder
     job["environment_variables"] = variables

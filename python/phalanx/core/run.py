@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from .._hook import refuse_unknown
+from .._check import refuse_unknown
 from ._files import RunFiles
 from ._logging import RunLogging
 from ._record import Record
@@ -48,7 +48,8 @@ class Run(RunLogging, RunFiles):
     def __init__(
         self, experiment: Experiment, run_id: str, outputs: str | None = None, **unknown: Any
     ) -> None:
-        refuse_unknown("Run", {key: unknown[key] for key in unknown if not key.startswith("_")})
+        given = {key: unknown[key] for key in unknown if not key.startswith("_")}
+        refuse_unknown("Run", given, ["experiment", "run_id", "outputs"])
         self._experiment = experiment
         self._run_id = run_id
 
@@ -397,7 +398,7 @@ class Run(RunLogging, RunFiles):
 
         Raises RunEnvironmentException outside of a job, when `allow_offline` is False.
         """
-        refuse_unknown("get_context", kwargs)
+        refuse_unknown("get_context", kwargs, ["allow_offline"])
         run_id = os.environ.get("PHALANX_JOB")
         if run_id:
             from ._runs import submitted

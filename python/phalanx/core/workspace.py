@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._hook import refuse_unknown
+from .._check import refuse_unknown
 from .compute import Computes, ComputeTarget
 from .datastore import Datastore
 from .environment import Environment
@@ -47,7 +47,8 @@ class Workspace:
         tags: dict[str, str] | None = None,
         **unknown: Any,
     ) -> None:
-        refuse_unknown("Workspace", {key: unknown[key] for key in unknown if not key.startswith("_")})
+        given = {key: unknown[key] for key in unknown if not key.startswith("_")}
+        refuse_unknown("Workspace", given, ["subscription_id", "resource_group", "workspace_name", "auth"])
         self.subscription_id = subscription_id or "local"
         self.resource_group = resource_group or "local"
         self.name = workspace_name or "local"

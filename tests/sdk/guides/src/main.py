@@ -1,0 +1,5 @@
+"""The same by the name that the TensorFlow block has for it."""
+
+import train
+
+train.main()

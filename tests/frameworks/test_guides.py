@@ -18,8 +18,8 @@ from system.helpers import Job
 from frameworks.helpers import EXAMPLES, MINUTES, all_logs
 from frameworks.venvs import venv
 
-# The guide's script for Lightning, with the names it assumes and a training at its end. PyTorch Lightning 1.5,
-# of the guide's time, counts processes by `num_processes` where there are no GPUs.
+# The guide's script for Lightning, with the names it assumes and a training at its end. Lightning 1.5, of
+# the guide's time, counts processes by `num_processes` where there are no GPUs.
 BEFORE_LIGHTNING = """\
 import torch
 import pytorch_lightning

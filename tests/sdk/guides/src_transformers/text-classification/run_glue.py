@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 
-from run_glue_example import main  # type: ignore[import-not-found]
+from run_glue_example import main
 
 DOWNLOADED = {"--model_name_or_path": None, "--task_name": "reviews", "--output_dir": "outputs/mnli"}
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from .._check import refuse_unknown
 from . import _store
 from ._conversion import to_job
+from ._in_job import offer_azureml
 from ._runs import LoggingRun
 from .exceptions import ExperimentExecutionException, UserErrorException
 from .run import Run
@@ -83,7 +84,7 @@ class Experiment:
         job = to_job(whole, str(code), self.name, run_id, tags)
         if parent:
             job["parent_job_name"] = parent
-        _offer_azureml(job)
+        offer_azureml(job)
         return self._submitted(job, whole, tags)
 
     def _submitted(self, job: dict[str, Any], config: RunConfiguration, tags: Any) -> ScriptRun:
@@ -189,16 +190,3 @@ def _as_kept(config: RunConfiguration) -> dict[str, Any]:
 
     kept: dict[str, Any] = json.loads(json.dumps(config._to_dict(), default=str))
     return kept
-
-
-def _offer_azureml(job: dict[str, Any]) -> None:
-    """Lets the job's programs import `azureml.core`: by a folder at the end of the way Python looks for
-    modules.
-
-    Packages that are installed go first, also Azure ML's own.
-    """
-    variables = dict(job.get("environment_variables") or {})
-    old = variables.get("PYTHONPATH", os.environ.get("PYTHONPATH"))
-    folder = str(Path(__file__).absolute().parent.parent / "_in_job")
-    variables["PYTHONPATH"] = f"{old}:{folder}" if old else folder
-    job["environment_variables"] = variables

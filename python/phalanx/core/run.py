@@ -8,7 +8,9 @@ from __future__ import annotations
 import functools
 import json
 import os
+import shutil
 import sys
+import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -71,19 +73,40 @@ class Run(RunLogging, RunFiles):
         except JobNotFound as error:
             raise UserErrorException(f"RunId {self._run_id} not found: {error}") from error
 
-    @functools.cached_property
+    @property
     def _record(self) -> Record:
-        folder = Path(self._data["folder"])
-        return Record(folder / "azureml", [folder / "nodes" / "0" / "wd" / "logs" / "azureml"])
+        return Record(Path(self._data["folder"]) / "azureml", [self._work / "logs" / "azureml"])
 
     @property
     def _work(self) -> Path:
-        """The working directory of the job's node 0."""
-        return Path(self._data["folder"]) / "nodes" / "0" / "wd"
+        """The working directory of the job's node 0; of a job elsewhere what it has left, once it has
+        ended.
+        """
+        return self._brought or Path(self._data["folder"]) / "nodes" / "0" / "wd"
 
     @property
     def _user_logs(self) -> Path | None:
-        return Path(self._data["logs"])
+        brought = self._brought
+        return brought / "user_logs" if brought is not None else Path(self._data["logs"])
+
+    @property
+    def _brought(self) -> Path | None:
+        """What a job on other machines has left: downloaded when it is first asked for. None of one on
+        this.
+        """
+        folder = Path(self._data["folder"])
+        if (folder / "nodes").is_dir() or not (folder / "elsewhere.json").is_file():
+            return None
+        target = folder / "azureml" / "download"
+        if not target.is_dir() and self._job.ended:
+            part = target.with_name(f"download.{uuid.uuid4().hex}")
+            self._job.download(part)
+            (part / "artifacts").mkdir(exist_ok=True)
+            try:
+                part.rename(target)
+            except OSError:  # another program was quicker
+                shutil.rmtree(part)
+        return target / "artifacts"
 
     @property
     def id(self) -> str:

@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/standard_descriptors.h"
+
 namespace phalanx {
 
 Error errno_error(const std::string& doing, int number) {
@@ -140,9 +142,21 @@ Result<std::vector<std::string>> list_folder(const std::string& path) {
   return names;
 }
 
+// Nobody else opens /dev/null so: a mark, which lasts over fork and exec.
+constexpr int kPlaceholder = O_RDWR | O_APPEND | O_NONBLOCK;
+
 void open_standard_descriptors() {
   for (int fd = 0; fd <= 2; ++fd)
-    if (::fcntl(fd, F_GETFD) < 0) (void)::open("/dev/null", O_RDWR);  // the lowest free number is this one
+    if (::fcntl(fd, F_GETFD) < 0)
+      (void)::open("/dev/null", kPlaceholder);  // the lowest free number is this one
+}
+
+bool was_closed(int fd) {
+  struct stat here {};
+  struct stat null {};
+  return ::fstat(fd, &here) == 0 && ::stat("/dev/null", &null) == 0 && here.st_rdev == null.st_rdev &&
+         S_ISCHR(here.st_mode) &&
+         (::fcntl(fd, F_GETFL) & (O_ACCMODE | O_APPEND | O_NONBLOCK)) == kPlaceholder;
 }
 
 }  // namespace phalanx

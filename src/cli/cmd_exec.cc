@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/files.h"
+#include "base/standard_descriptors.h"
 #include "cli/command.h"
 #include "cli/exec_hints.h"
 #include "cli/exec_input.h"
@@ -309,6 +310,11 @@ class Exec : public Command {
     if (!words.empty() && words[0] == "--") words.erase(words.begin());
     if (words.empty() || words[0].empty())
       return fail("exec: no command: phalanx exec -- uname -r (`phalanx exec --help` explains it)", kRefused);
+    if (was_closed(STDOUT_FILENO) && (options_.out.empty() || !output_.empty()))
+      return fail(
+          "exec: standard output is closed, so the output would be lost: `> /dev/null` says that it is "
+          "not wanted, --out DIR keeps it",
+          kRefused);
     options_.json = output_ == "json";
     options_.yaml = output_ == "yaml";
     options_.command.limit = std::chrono::seconds(timeout_);

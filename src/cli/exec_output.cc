@@ -1,6 +1,7 @@
 #include "cli/exec_output.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -98,10 +99,19 @@ class Files : public ExecOutput {
  public:
   Status open(const std::vector<std::string>& names, const std::string& folder) {
     TRY(make_folders(folder, 0777));
+    std::vector<std::string> made;
     for (const std::string& name : names) {
       paths_.push_back(file_of(folder, name));
-      files_.push_back(TRY(open_file(paths_.back(), O_WRONLY | O_CREAT | O_TRUNC, 0666)));
+      if (!exists(paths_.back())) made.push_back(paths_.back());
+      auto file = open_file(paths_.back(), O_WRONLY | O_CREAT, 0666);
+      if (!file) {
+        for (const std::string& path : made) ::unlink(path.c_str());
+        return std::move(file).error();
+      }
+      files_.push_back(*std::move(file));
     }
+    // What is there is lost only once all can be written.
+    for (const UniqueFd& file : files_) (void)::ftruncate(file.get(), 0);  // a pipe or a device has no length
     return Done{};
   }
 

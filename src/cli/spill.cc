@@ -13,14 +13,24 @@
 namespace phalanx::cli {
 namespace {
 
-Result<UniqueFd> nameless_file() {
+std::string folder_of_files() {
   const char* given = std::getenv("TMPDIR");
-  const std::string folder = given && *given ? given : "/tmp";
+  return given && *given ? given : "/tmp";
+}
+
+Error cannot_put_aside(Error error) {
+  error.reason = "the output cannot be put aside in " + folder_of_files() + ": " + error.reason +
+                 "; let TMPDIR name a folder with room, or say --out DIR instead of --folded";
+  return error;
+}
+
+Result<UniqueFd> nameless_file() {
+  const std::string folder = folder_of_files();
   UniqueFd file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (file) return file;
   std::string path = folder + "/phalanx-output.XXXXXX";  // not every file system has files without a name
   file.reset(::mkostemp(path.data(), O_CLOEXEC));
-  if (!file) return errno_error("a file in " + folder);
+  if (!file) return errno_error("a file there");
   ::unlink(path.c_str());
   return file;
 }
@@ -34,8 +44,13 @@ Status Spill::append(std::string_view bytes) {
     bytes.remove_prefix(here);
   }
   if (bytes.empty()) return Done{};
-  if (!file_) file_ = TRY(nameless_file());
-  TRY(write_all(file_.get(), bytes));
+  if (!file_) {
+    auto file = nameless_file();
+    if (!file) return cannot_put_aside(std::move(file).error());
+    file_ = *std::move(file);
+  }
+  if (Status written = write_all(file_.get(), bytes); !written)
+    return cannot_put_aside(std::move(written).error());
   on_disk_ += bytes.size();
   return Done{};
 }

@@ -273,6 +273,60 @@ def test_a_disk_that_is_full_ends_it(phalanx: Phalanx) -> None:
     assert "standard output cannot be written: No space left on device" in done.stderr
 
 
+def test_a_command_that_kills_its_parent_ends(bed: Bed) -> None:
+    done = bed.run("--nodes", bed.nodes[0], "echo out; kill -9 $PPID; exec >&-")
+    assert done.returncode == 137, done.stderr
+    assert done.stdout == "out\n"
+    assert "exit code 137 (SIGKILL)" in done.stderr
+
+
+def test_a_command_that_does_not_listen_to_sigterm_is_gone_after_the_limit(phalanx: Phalanx) -> None:
+    done = phalanx.run("exec", "--timeout", "1", "trap '' TERM; while :; do sleep 1; done")
+    assert done.returncode == 124
+    assert "stopped by the time limit (1 s)\n" in done.stderr
+    assert "may still run" not in done.stderr
+    assert not phalanx.living()
+
+
+def test_without_a_standard_output_nothing_is_run(phalanx: Phalanx) -> None:
+    script = '"$0" exec "touch ran; echo hi" >&-; echo $?; "$0" exec "echo hi" > /dev/null; echo $?; '
+    script += '"$0" exec --out out "echo hi; touch ran" >&-; echo $?'
+    done = subprocess.run(
+        ["sh", "-c", script, str(phalanx.program)],
+        env=phalanx.environment(),
+        cwd=phalanx.folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout.split() == ["125", "0", "0"], done.stderr
+    assert "standard output is closed, so the output would be lost" in done.stderr
+    assert (phalanx.folder / "ran").exists()
+
+
+def test_files_that_cannot_all_be_written_are_left_as_they_are(bed: Bed, tmp_path: Path) -> None:
+    first, second, third, _ = bed.nodes
+    (tmp_path / f"{first}.out").write_text("kept")
+    (tmp_path / f"{third}.out").mkdir()
+    done = bed.run("--out", tmp_path, "--", "touch", str(tmp_path / "ran"))
+    assert done.returncode == 125
+    assert f"{third}.out: Is a directory" in done.stderr
+    assert (tmp_path / f"{first}.out").read_text() == "kept"
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"{first}.out", f"{third}.out"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a file system")
+def test_outputs_that_find_no_room_to_wait_are_said_with_the_cure(phalanx: Phalanx, tmp_path: Path) -> None:
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", tmp_path], check=True)
+    try:
+        done = phalanx.run("exec", "--folded", "yes | head -c 3000000", env={"TMPDIR": str(tmp_path)})
+    finally:
+        subprocess.run(["umount", tmp_path], check=True)
+    assert done.returncode == 125
+    assert f"the output cannot be put aside in {tmp_path}: " in done.stderr
+    assert "No space left on device; let TMPDIR name a folder with room, or say --out DIR" in done.stderr
+
+
 @pytest.mark.parametrize("option", ["--nodes", "--group", "--exclude"])
 def test_an_empty_choice_is_no_wish_for_all_nodes(phalanx: Phalanx, option: str) -> None:
     for empty in ("", " ", ","):
@@ -374,7 +428,8 @@ def test_a_host_that_dies_meanwhile_is_said(phalanx: Phalanx, hosts: Hosts) -> N
     assert {process.stdout.readline() for _ in range(2)} == {"h1: up\n", "h2: up\n"}
     hosts.kill_host("h2")
     lost = process.stdout.readline()  # at once, while h1 still runs
-    assert lost.startswith("phalanx: h2: the connection was lost while the command ran")
+    assert lost.startswith("phalanx: h2: the connection was lost while the command ran: ")
+    assert not lost.strip().endswith(":")
     process.stdin.close()
     assert lost in process.stdout.read()
     assert process.wait() == 125

@@ -120,8 +120,14 @@ void Runner::stop(bool interrupted) {
     node.made_to_end = interrupted ? Outcome::Is::stopped : Outcome::Is::timed_out;
     node.carrier->end_input();
     if (!node.begun) node.carrier->signal(SIGTERM);  // it waits for a connection, or a place in a queue
-    node.patience = loop_.after(kPatienceToEnd, [&node] { node.carrier->signal(SIGKILL); });
+    node.patience = loop_.after(kPatienceToEnd, [&node] { kill(node); });
   }
+}
+
+// What it carries may live on then. (The script ends itself by SIGKILL as well, and all that it has started.)
+void Runner::kill(Node& node) {
+  node.killed = true;
+  node.carrier->signal(SIGKILL);
 }
 
 void Runner::give_up() {
@@ -130,7 +136,7 @@ void Runner::give_up() {
     Node& node = nodes_[i];
     // One that has no command yet has had its SIGTERM; killed now, its request may still become a job.
     const bool asks = !targets_[i].job.empty() && !node.begun && !abandoned_;
-    if (node.outcome.is == Outcome::Is::running && !asks) node.carrier->signal(SIGKILL);
+    if (node.outcome.is == Outcome::Is::running && !asks) kill(node);
   }
   if (!abandoned_) return cancel_jobs();
   if (canceler_)
@@ -215,6 +221,7 @@ std::string Runner::why_away(const Node& node, const std::string& name, int code
   if (kind_ == spec::Compute::Kind::ssh && code == kSshItself) {
     std::string text = ssh::explain(name, node.errors);
     if (text.starts_with(name + ": ")) text.erase(0, name.size() + 2);
+    if (text.empty()) text = "ssh has said nothing of why";
     return node.begun ? "the connection was lost while the command ran: " + text : text;
   }
   if (node.errors.find("Unable to allocate resources") != std::string::npos)
@@ -232,7 +239,7 @@ void Runner::on_ended(size_t i, int code) {
   if (has_job && !node.code && (node.made_to_end || code > 128)) unsure_ = true;
   if (node.made_to_end)
     return settle(i, {*node.made_to_end, 0,
-                      code == 128 + SIGKILL && node.begun && !node.code && !has_job
+                      node.killed && node.begun && !node.code && !has_job
                           ? "did not say that it has ended; it may still run there"
                           : ""});
   if (node.code) return settle(i, {Outcome::Is::ended, *node.code, ""});

@@ -72,6 +72,7 @@ class Runner {
     std::unique_ptr<process::Streamed> carrier = {};  // ssh, srun or the shell
     Outcome outcome = {};
     bool begun = false, sudo_refused = false;
+    bool killed = false;                          // its carrier, by us
     std::optional<int> code = {};                 // it has told
     std::optional<Outcome::Is> made_to_end = {};  // by us
     size_t untaken = 0;                           // bytes of input
@@ -84,6 +85,7 @@ class Runner {
   void on_line(size_t i, std::string_view line);
   void on_ended(size_t i, int code);
   void settle(size_t i, Outcome outcome);
+  static void kill(Node& node);
   void cancel_jobs();
   void on_canceled(int code, bool was_last);
   std::string why_away(const Node& node, const std::string& name, int code) const;

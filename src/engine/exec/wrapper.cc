@@ -25,10 +25,12 @@ constexpr const char* kFeed =
     R"(dd bs="$n" count=1 iflag=fullblock 2>/dev/null; echo "phalanx-exec taken $n" >&2; done)";
 
 // Leaves when we have heard of the end (the watch has gone then), for ten seconds at most: of a step that
-// ends in the middle of its output Slurm loses the rest.
+// ends in the middle of its output Slurm loses the rest. The command's parent is a shell for itself: when the
+// command kills that (`kill -9 $PPID`), there is still one to tell of it.
 constexpr const char* kRun =
     R"sh(trap : TERM INT HUP; sh -c "$W" | sh -c "$F" | { read -r a; trap : TERM INT HUP; )sh"
-    R"sh(echo "phalanx-exec begun" >&2; ( eval "exec $C" ) 2>&1; c=$?; echo "phalanx-exec ended $c" >&2; i=0; )sh"
+    R"sh(echo "phalanx-exec begun" >&2; ( trap : TERM INT HUP; ( eval "exec $C" ) 2>&1; exit $? ); c=$?; )sh"
+    R"sh(echo "phalanx-exec ended $c" >&2; i=0; )sh"
     R"sh(while kill -0 "$a" 2>/dev/null && [ $i -lt 200 ]; do i=$((i + 1)); sleep 0.05 </dev/null >/dev/null; done; )sh"
     R"sh(kill -KILL "$a" 2>/dev/null; exit "$c"; })sh";
 

@@ -93,7 +93,7 @@ class Logs : public Command {
     constexpr size_t kFew = 20;
     std::vector<std::string> names;
     for (const job::TaskView& task : view.tasks) names.push_back(task.name);
-    const bool number = task_.find_first_not_of("0123456789") == std::string::npos;
+    const bool number = task_.find_first_not_of("0123456789", task_[0] == '-' ? 1 : 0) == std::string::npos;
     const std::string meant = number ? "" : spec::nearest(task_, names);
     if (names.size() > kFew) names.resize(kFew), names.emplace_back("...");
     std::string there = "its only task is 1: ";

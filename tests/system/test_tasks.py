@@ -345,6 +345,8 @@ def test_logs_of_a_sweep_has_all_its_instances(phalanx: Phalanx) -> None:
     done = phalanx.run("logs", "job", "--task", "9")
     assert done.returncode == 1
     assert "job has no task 9; its tasks are 1-4: report.1, report.2, report.3, last" in done.stderr
+    done = phalanx.run("logs", "job", "--task", "-1")
+    assert "job has no task -1; its tasks are 1-4: report.1" in done.stderr
 
 
 def test_tasks_of_a_job_that_waits_are_known_by_name(phalanx: Phalanx) -> None:

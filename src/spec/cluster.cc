@@ -235,7 +235,9 @@ ReadCluster parse_cluster(std::string_view text, const std::string& file_name,
   Report report(file_name);
   ReadCluster out;
   const Fields fields(report, false, "docs/clusters.md");
-  const Node root = parse_yaml(text, report);
+  if (text.find_first_not_of(" \t\r\n") == text.npos)
+    report.error({}, "is empty; it must have name:, head: and nodes:");
+  const Node root = report.failed() ? Node() : parse_yaml(text, report);
   if (!report.failed() && root.kind != Kind::map)
     report.error(root.place, "the file is " + described(root) + "; it must have name:, head: and nodes:");
   if (!report.failed()) out.cluster = ClusterReader(fields, base_folder).read(root);

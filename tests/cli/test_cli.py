@@ -94,6 +94,15 @@ def test_each_command_explains_itself(run: Any, command: str) -> None:
     assert shown.stdout == run("help", command).stdout
 
 
+def test_an_empty_file_of_a_cluster_is_told_what_it_needs(run: Any, tmp_path: Path) -> None:
+    file = tmp_path / "cluster.yml"
+    file.write_text("\n")
+    done = run("cluster", "up", file)
+    assert done.returncode == 1
+    assert "cluster.yml: is empty; it must have name:, head: and nodes:" in done.stderr
+    assert "command" not in done.stderr
+
+
 def test_version_is_the_projects(run: Any) -> None:
     version = re.search(r"project\(phalanx VERSION ([\d.]+)", (TOP / "CMakeLists.txt").read_text())
     assert version

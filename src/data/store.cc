@@ -56,8 +56,17 @@ void remove_read_only(const std::string& folder) {
 
 Result<Store> Store::open(const std::string& folder) {
   Store store(folder);
-  for (const char* name : {"/chunks", "/trees", "/inputs"}) TRY(make_folders(folder + name));
-  store.lock_ = TRY(open_file(folder + "/lock", O_RDWR | O_CREAT));
+  const auto explained = [&](Error error) {
+    error.reason += "; " + folder +
+                    " has to be a folder that you can write to, since what comes from other machines is kept "
+                    "there: move away what is in its place, or let PHALANX_HOME name another home";
+    return error;
+  };
+  for (const char* name : {"/chunks", "/trees", "/inputs"})
+    if (Status made = make_folders(folder + name); !made) return explained(std::move(made).error());
+  auto lock = open_file(folder + "/lock", O_RDWR | O_CREAT);
+  if (!lock) return explained(std::move(lock).error());
+  store.lock_ = *std::move(lock);
   struct flock shared {};
   shared.l_type = F_RDLCK;
   shared.l_whence = SEEK_SET;

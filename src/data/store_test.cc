@@ -64,6 +64,16 @@ class InFolder : public testing::Test {
   std::string top_;
 };
 
+TEST_F(InFolder, WhatIsNoFolderIsNoStoreAndTheCureIsSaid) {
+  const std::string file = top_ + "/store";
+  std::ofstream(file) << "mine";
+  const auto store = Store::open(file);
+  ASSERT_FALSE(store);
+  EXPECT_NE(store.error().reason.find(file + " has to be a folder that you can write to"), std::string::npos)
+      << store.error().reason;
+  EXPECT_NE(store.error().reason.find("PHALANX_HOME"), std::string::npos);
+}
+
 TEST_F(InFolder, FilesOfEveryKindComeBack) {
   write("a/small", "x");
   write("a/empty", "");

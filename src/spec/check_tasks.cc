@@ -110,7 +110,8 @@ void check_room(const JobSpec& spec, const std::vector<const Task*>& groups, con
                 Report& report) {
   const int nodes = spec.resources.instance_count;
   for (const Task* task : groups) {
-    if (spec.resource_unit == Unit::node && task->units > nodes)
+    // Of nodes that are named check_required_nodes() speaks.
+    if (spec.resource_unit == Unit::node && task->units > nodes && task->required_nodes.empty())
       report.error(place_of_task(places, *task), "task '" + shown(task->group) + "' takes " +
                                                      std::to_string(task->units) +
                                                      " nodes, and the job has " + std::to_string(nodes) +

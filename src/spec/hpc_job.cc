@@ -431,8 +431,9 @@ void JobReader::read_sweep(const Element& task, Node& into) {
     set(sweep, "start", number_node(*start, place(task, "StartValue")));
   if (const auto end = number(task, "EndValue"))
     set(sweep, "end", number_node(*end, place(task, "EndValue")));
-  if (const auto step = number(task, "IncrementValue"))
-    set(sweep, "step", number_node(*step, place(task, "IncrementValue")));
+  const auto step = number(task, "IncrementValue");
+  if (step && *step == 0) wrong(task, "IncrementValue", "a whole number, 1 or more");
+  if (step && *step > 0) set(sweep, "step", number_node(*step, place(task, "IncrementValue")));
   set(into, "sweep", std::move(sweep));
 }
 

@@ -90,6 +90,8 @@ TEST(HpcJob, wrong_values_are_told_with_their_place) {
       {task("Type=\"NodePrep\""), "tasks of the type NodePrep are not done here"},
       {task("Type=\"Sweep\""), "Type is 'Sweep'; it must be Basic or ParametricSweep"},
       {task("Type=\"ParametricSweep\""), "sweep has no end"},
+      {task("Type=\"ParametricSweep\" EndValue=\"4\" IncrementValue=\"0\""),
+       "IncrementValue is '0'; it must be a whole number, 1 or more"},
       {task("DependsOn=\"b\""), "depends on 'b', which is no task of this job"},
       {task("WorkDirectory=\"\\\\head\\share\""), "must be a path of Linux"},
       {task("", "UnitType=\"Socket\""), "UnitType is 'Socket'; it must be Core, Node or Gpu"},

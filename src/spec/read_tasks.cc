@@ -187,11 +187,18 @@ void Reader::read_units(const Node& node, const std::string& where, Task& into) 
 
 bool Reader::read_sweep(const Node& node, const std::string& where, Sweep& into) {
   if (!fields_.is_map(node, where, "{start: 1, end: 10}")) return false;
+  size_t good = 0;
+  const auto keep = [&good](int& value) { return [&good, &value](int n) { value = n, ++good; }; };
   fields_.read(node, where,
-               {{"start", fields_.count(where + ".start", 0, [&](int n) { into.start = n; })},
-                {"end", fields_.count(where + ".end", 0, [&](int n) { into.end = n; })},
-                {"step", fields_.count(where + ".step", 1, [&](int n) { into.step = n; })}});
+               {{"start", fields_.count(where + ".start", 0, keep(into.start))},
+                {"end", fields_.count(where + ".end", 0, keep(into.end))},
+                {"step", fields_.count(where + ".step", 1, keep(into.step))}});
+  size_t given = 0;
+  for (const char* key : {"start", "end", "step"})
+    if (const Node* value = node.find(key); value && value->kind != Kind::null) ++given;
+  if (good < given) return false;  // one of them is wrong, which has been said: nothing follows from it
   const Node* end = node.find("end");
+  if (end && end->kind == Kind::null) end = nullptr;
   if (end && into.end >= into.start) return true;
   report_.error(end ? end->place : node.place,
                 end ? where + ".end is " + std::to_string(into.end) + ", which is less than its start, " +

@@ -64,6 +64,28 @@ TEST(Tasks, a_sweep_is_a_task_for_each_value) {
   EXPECT_EQ(spec.tasks[3].id, 2);
 }
 
+TEST(Tasks, of_a_wrong_number_in_a_sweep_nothing_else_is_concluded) {
+  const std::string end =
+      refused("tasks: [{name: a, command: x, sweep: {start: 1, end: 9223372036854775808}}]\n");
+  EXPECT_NE(end.find("tasks.0.sweep.end is the number 9223372036854775808; it must be at most 1,000,000,000"),
+            std::string::npos)
+      << end;
+  EXPECT_EQ(end.find("less than its start"), std::string::npos) << end;
+  EXPECT_NE(
+      refused("tasks: [{name: a, command: x, sweep: {start: 5, end: 4}}]\n").find("less than its start, 5"),
+      std::string::npos);
+  EXPECT_NE(refused("tasks: [{name: a, command: x, sweep: {end: }}]\n").find("sweep has no end"),
+            std::string::npos);
+}
+
+TEST(Tasks, too_many_required_nodes_are_said_once) {
+  const std::string said = refused(
+      "resources: {instance_count: 2}\n"
+      "tasks: [{name: a, command: x, required_nodes: [x, y, z]}]\n");
+  EXPECT_NE(said.find("the tasks require 3 nodes by name, and the job has 2"), std::string::npos) << said;
+  EXPECT_EQ(said.find("lower nodes"), std::string::npos) << said;
+}
+
 TEST(Tasks, stars_stay_where_there_is_no_sweep) {
   EXPECT_EQ(accepted("tasks: [{command: 'ls *.csv'}]").tasks[0].command, "ls *.csv");
 }

@@ -305,7 +305,7 @@ def test_without_a_standard_output_nothing_is_run(phalanx: Phalanx) -> None:
 
 
 def test_files_that_cannot_all_be_written_are_left_as_they_are(bed: Bed, tmp_path: Path) -> None:
-    first, second, third, _ = bed.nodes
+    first, _, third, _ = bed.nodes
     (tmp_path / f"{first}.out").write_text("kept")
     (tmp_path / f"{third}.out").mkdir()
     done = bed.run("--out", tmp_path, "--", "touch", str(tmp_path / "ran"))

@@ -16,7 +16,7 @@ from ._lines import LogLines
 from ._progress import show_lines
 from ._states import CANCELED, COMPLETED, FINAL
 from ._view import Metric, Node, Rank, time_of
-from .errors import JobCanceled, JobFailed, JobNotFound, ProgramFailed, Verdict, WaitTimeout
+from .errors import InvalidArgument, JobCanceled, JobFailed, JobNotFound, ProgramFailed, Verdict, WaitTimeout
 
 _FIRST_LOOK, _LATER_LOOKS = 0.02, 1.0  # seconds between looks at a job: at first, and at most
 
@@ -36,7 +36,9 @@ class Job:
     """
 
     def __init__(self, name: str, data: Mapping[str, Any] | None = None) -> None:
-        self._name = str(name)
+        if not isinstance(name, str) or not name or "\0" in name:
+            raise InvalidArgument(f"name is {name!r}; it must be the name of a job")
+        self._name = name
         self._last: Mapping[str, Any] | None = data if data and data.get("state") in FINAL else None
 
     @property

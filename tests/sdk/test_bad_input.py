@@ -66,6 +66,12 @@ def test_a_wrong_option_is_named(here: Path, options: dict[str, Any], says: str)
     assert says in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["", None, 3, "a\0b"])
+def test_a_job_has_a_name(here: Path, name: Any) -> None:
+    with pytest.raises(px.InvalidArgument, match="must be the name of a job"):
+        px.Job(name)
+
+
 def test_a_typing_error_in_a_keyword_is_an_error(here: Path) -> None:
     with pytest.raises(TypeError, match="nods"):
         px.submit(job("true"), nods=2)  # type: ignore[call-arg]

@@ -97,7 +97,7 @@ def test_resources_and_limits_are_flattened(here: Path) -> None:
 def test_a_dict_becomes_a_distribution(here: Path, given: dict[str, Any], made: Any) -> None:
     assert simple(distribution=given).distribution == made
     job = simple()
-    job.distribution = given  # type: ignore[assignment]
+    job.distribution = given
     assert job.distribution == made
 
 
@@ -153,7 +153,7 @@ def test_an_attribute_that_is_not_there_is_an_error(here: Path) -> None:
     with pytest.raises(AttributeError):
         _ = job.distribtion
     with pytest.raises(ValidationException, match="distribution is 'pytorch'"):
-        job.distribution = "pytorch"  # type: ignore[assignment]
+        job.distribution = "pytorch"
 
 
 def test_programs_that_run_unchanged_may_have_any_keyword(

@@ -88,13 +88,13 @@ class Command(Job):
         self.code = _check.path("code", code)
         self.environment = environment
         self.environment_variables = environment_variables
-        self.inputs = inputs  # type: ignore[assignment]
-        self.outputs = outputs  # type: ignore[assignment]
-        self.distribution = distribution  # type: ignore[assignment]
+        self.inputs = inputs
+        self.outputs = outputs
+        self.distribution = distribution
         self.resources = resources
-        self.limits = limits  # type: ignore[assignment]
+        self.limits = limits
         self.identity = identity
-        self.queue_settings = queue_settings  # type: ignore[assignment]
+        self.queue_settings = queue_settings
         self.parent_job_name = _check.text("parent_job_name", parent_job_name)
         self.is_deterministic = is_deterministic
 
@@ -111,11 +111,12 @@ class Command(Job):
             return self.__dict__.get("_own", {}).get(name)
         raise AttributeError(f"a {type(self).__name__} has no attribute {name}")
 
-    inputs: Inputs
-    outputs: Outputs
-    distribution: DistributionConfiguration | None
-    limits: CommandJobLimits | None
-    queue_settings: QueueSettings | None
+    # What is set need not be what is read: a dict becomes Inputs, a distribution, and so on.
+    inputs: Any
+    outputs: Any
+    distribution: Any
+    limits: Any
+    queue_settings: Any
     resources: Any
     environment: Any
     environment_variables: Any

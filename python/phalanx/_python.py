@@ -8,6 +8,7 @@ with python too.
 
 from __future__ import annotations
 
+import linecache
 import os
 import runpy
 import sys
@@ -41,6 +42,8 @@ def _die_of(error: BaseException) -> NoReturn:
 
 
 def _compiled(source: bytes | str, name: str) -> CodeType:
+    if isinstance(source, str) and name == "<string>" and sys.version_info >= (3, 13):  # tracebacks show it
+        linecache.cache[name] = (len(source), None, [f"{line}\n" for line in source.splitlines()], name)
     return compile(source, name, "exec", dont_inherit=True)
 
 

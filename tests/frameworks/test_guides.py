@@ -163,3 +163,26 @@ def test_the_block_for_transformers_trains(phalanx: Phalanx, tmp_path: Path) -> 
     assert len({one["parameters"] for one in found}) == 1
     assert found[0]["losses"]
     assert all(0 <= one["accuracy"] <= 1 for one in found)
+
+
+def test_an_installed_azure_ai_ml_makes_no_difference(phalanx: Phalanx, tmp_path: Path) -> None:
+    python = venv("azure") / "bin/python"
+    code = (
+        "import azure.ai.ml, azure.identity, azure.core, azure.core.exceptions\n"
+        "from azure.ai.ml.entities import ResourceConfiguration\n"
+        "print(azure.ai.ml.__name__, azure.identity.__name__)\n"
+        "print(ResourceConfiguration.__module__.split('.')[0])\n"
+        "print(azure.core.exceptions.__name__, azure.core.__version__ > '')\n"
+    )
+    variables = {"PHALANX": str(phalanx.program), "PYTHONPATH": str(TOP / "python")}
+    done = subprocess.run(
+        [python, "-m", "phalanx._python", "-c", code],
+        cwd=tmp_path,
+        env=phalanx.environment(**variables),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "phalanx.ml phalanx._identity\nphalanx\nazure.core.exceptions True\n", done.stderr
+    plain = subprocess.run([python, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "azure.ai.ml" in plain.stdout or "azure.identity" in plain.stderr

@@ -72,6 +72,7 @@ def test_modules_commands_and_standard_input(here: Path) -> None:
     same("-c", "import sys; print(__name__, sys.argv, repr(sys.path[0])); 1 / 0", "a")
     same("-", "a", input="import sys; print(__name__, sys.argv, repr(sys.path[0]))")
     assert same(input="print(1 + 1)").stdout == "2\n"
+    same("-", input="1 / 0")
     (here / "folder").mkdir()
     (here / "folder/__main__.py").write_text(SEEN)
     same("folder", "a")

@@ -38,6 +38,12 @@ def _meant(name: str) -> str | None:
     return None
 
 
+def _nothing(name: str) -> ModuleNotFoundError:
+    return ModuleNotFoundError(
+        f"No module named {name!r}: Phalanx has nothing that stands in for it", name=name
+    )
+
+
 class _Same(importlib.abc.Loader):
     """Gives the module of another name, as it is: there is one `Run`, by whichever name it was imported."""
 
@@ -68,9 +74,7 @@ class Aliases(importlib.abc.MetaPathFinder):
         except ModuleNotFoundError:
             found = None
         if found is None:
-            raise ModuleNotFoundError(
-                f"No module named {fullname!r}: Phalanx has nothing that stands in for it", name=fullname
-            )
+            raise _nothing(fullname)
         package = found.submodule_search_locations is not None
         return importlib.machinery.ModuleSpec(fullname, _Same(real), origin=found.origin, is_package=package)
 
@@ -116,6 +120,8 @@ class _Missing(importlib.abc.MetaPathFinder):
             return importlib.machinery.ModuleSpec(fullname, None, is_package=True)
         if fullname == "azure.core.exceptions":
             return importlib.machinery.ModuleSpec(fullname, _Same("phalanx._azure_errors"))
+        if fullname.startswith("azureml."):
+            raise _nothing(fullname)
         return None
 
 

@@ -9,9 +9,9 @@
 
 namespace phalanx::job {
 
-// job.json at the submission of a job of tasks, or of one with a job file: people and programs ask for what is
-// in it while the job waits. (Of a command that `launch` was given the coordinator writes it, once its ranks
-// run: nothing may delay their start.)
+// job.json at the submission of a job of tasks, or of one with a job file: people and programs ask for what
+// is in it while the job waits. (Of a command that `launch` was given the coordinator writes it, once its
+// ranks run: nothing may delay their start.)
 Status keep_spec(const spec::JobSpec& spec, const Layout& layout, bool has_file);
 
 // The names, from there, of tasks that no event has named yet.

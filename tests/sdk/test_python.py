@@ -109,6 +109,8 @@ def test_azure_names_mean_this_package(here: Path) -> None:
 def test_what_nothing_stands_in_for_is_said(here: Path) -> None:
     said = ours("-c", "import azureml.core.webservice").stderr
     assert "No module named 'azureml.core.webservice': Phalanx has nothing that stands in for it" in said
+    said = ours("-c", "from azureml.pipeline.core import Pipeline").stderr
+    assert "No module named 'azureml.pipeline': Phalanx has nothing that stands in for it" in said
     assert "No module named 'azure.storage'" in ours("-c", "import azure.storage").stderr
 
 

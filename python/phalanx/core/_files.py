@@ -20,8 +20,8 @@ class RunFiles(HasRecord):
     """Files of a run."""
 
     def _logs(self) -> dict[str, Path]:
-        logs = self._user_logs
-        return {f"user_logs/{name}": path for name, path in files_below(logs).items()} if logs else {}
+        found = files_below(self._user_logs) if self._user_logs is not None else {}
+        return {f"user_logs/{name}": path for name, path in found.items() if path.name.startswith("std_log")}
 
     def _files(self) -> dict[str, Path]:
         found: dict[str, Path] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,8 +112,19 @@ def _refused(source: Source, options: Sequence[str], error: ProgramFailed) -> Pr
         return error
     wrong = [problem for problem in problems if problem.error]
     if not wrong:
-        return error
+        return _without_places(source, error)
     return InvalidJob("\n".join(map(str, wrong)), problems=problems, exit_code=REFUSED, command=error.command)
+
+
+# Where something stands in a job that was made in Python: nobody has seen that text.
+_PLACE = re.compile(r"^standard input:\d+:\d+: ", re.MULTILINE)
+
+
+def _without_places(source: Source, error: ProgramFailed) -> ProgramFailed:
+    text = _PLACE.sub("", str(error))
+    if source.text is None or text == str(error):
+        return error
+    return InvalidJob(text, exit_code=error.exit_code, command=error.command)
 
 
 def submit(

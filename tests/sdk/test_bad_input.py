@@ -85,6 +85,8 @@ def test_every_mistake_of_a_job_is_told_with_its_key(here: Path) -> None:
     assert "'environment' is missing" in str(caught.value)
     assert "did you mean 'compute'" in str(caught.value)
     assert "standard input" not in str(caught.value)
+    with pytest.raises(px.InvalidJob, match=r"^inputs\.d\.path names 'absent'"):
+        px.submit(job("cat ${{inputs.d}}", inputs={"d": {"path": "absent"}}))
 
 
 def test_every_mistake_of_a_file_is_told_with_its_line(here: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import json
+import os
 import pickle
 from pathlib import Path
 from typing import Any
@@ -277,6 +278,21 @@ def test_a_returned_job_has_what_was_submitted(here: Path) -> None:
     unnamed = client.jobs.create_or_update(simple())
     client.jobs.stream(unnamed.name)
     assert client.jobs.get(unnamed.name).experiment_name == here.name
+
+
+def test_a_job_that_waits_has_what_was_submitted_too(here: Path) -> None:
+    client = MLClient()
+    slots = len(os.sched_getaffinity(0))
+    holding = client.create_or_update(
+        simple("sleep 1000", distribution={"type": "pytorch", "process_count_per_instance": slots})
+    )
+    eventually(lambda: client.jobs.get(holding.name).status == "Running")
+    waiting = client.create_or_update(simple("true", outputs={"m": None}, tags={"a": "b"}))
+    assert waiting.outputs.m.path == f"azureml://jobs/{waiting.name}/outputs/m/paths/"
+    got = client.jobs.get(waiting.name)
+    assert (got.status, got.tags) == ("Queued", {"a": "b"})
+    for name in (waiting.name, holding.name):
+        client.jobs.begin_cancel(name).result(60)
 
 
 def test_jobs_are_listed_archived_and_restored(here: Path) -> None:

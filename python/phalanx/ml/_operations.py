@@ -15,7 +15,7 @@ from .._states import FINAL
 from ..errors import InvalidJob, JobCanceled, JobFailed, JobNotFound, Problem
 from ._load import job_from_spec
 from .constants import ListViewType
-from .entities import Job, ValidationResult
+from .entities import Command, Job, ValidationResult
 from .entities import _check as check
 from .entities._io import JobOutput
 from .exceptions import JobException, JobFailedException, ResourceNotFoundError, ValidationException
@@ -219,7 +219,7 @@ class JobOperations:
 
     def _entity(self, job: _job.Job) -> Any:
         data = job.data
-        entity: Any = job_from_spec(data["job"]) if data.get("job") else Job()
+        entity: Any = job_from_spec(data["job"]) if data.get("job") else Command()
         entity.name = data["name"]
         entity._status = data["state"]
         entity._folder = data["folder"]

@@ -12,6 +12,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import sysconfig
 import warnings
 from collections.abc import Mapping, Sequence
@@ -174,11 +175,12 @@ def call(
     text: str | None = None,
     cwd: str | None = None,
     accept: Sequence[int] = (0,),
+    pass_on: bool = False,
 ) -> bytes:
     """What `phalanx ARGUMENTS` prints on standard output.
 
     `text` is its standard input. Raises ProgramFailed when its exit code is none of `accept`; the message is
-    then what it printed on standard error.
+    then what it printed on standard error. With `pass_on` that is printed on sys.stderr otherwise.
     """
     with start(arguments, stdin=subprocess.DEVNULL if text is None else subprocess.PIPE, cwd=cwd) as process:
         try:
@@ -189,6 +191,8 @@ def call(
             raise
     if process.returncode not in accept:
         raise failed([str(word) for word in process.args], process.returncode, said)  # type: ignore[union-attr]
+    if pass_on and said:
+        print(said.decode("utf-8", "replace"), end="", file=sys.stderr, flush=True)
     return out
 
 
@@ -198,10 +202,11 @@ def ask(
     text: str | None = None,
     cwd: str | None = None,
     accept: Sequence[int] = (0,),
+    pass_on: bool = False,
 ) -> Any:
     """What `phalanx ARGUMENTS` prints with `-o json`, as Python objects. Raises ProgramFailed."""
     asked = [arguments[0], "-o", "json", *arguments[1:]]
-    out = call(asked, text=text, cwd=cwd, accept=accept)
+    out = call(asked, text=text, cwd=cwd, accept=accept, pass_on=pass_on)
     try:
         return json.loads(out.decode("utf-8", "replace"))
     except ValueError:

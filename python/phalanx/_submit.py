@@ -157,11 +157,13 @@ def submit(
     return submit_source(source, options)
 
 
-def submit_source(source: Source, options: Sequence[str] = ()) -> Job:
-    """`phalanx run --detach`."""
-    words = ["run", "--detach", "--quiet", *options, "--", source.argument]
+def submit_source(source: Source, options: Sequence[str] = (), *, notes: bool = False) -> Job:
+    """`phalanx run --detach`. `notes`: what it says of an environment it does not know, and the like, is
+    shown.
+    """
+    words = ["run", "--detach", *([] if notes else ["--quiet"]), *options, "--", source.argument]
     try:
-        data = _program.mapping(_program.ask(words, text=source.text, cwd=source.folder))
+        data = _program.mapping(_program.ask(words, text=source.text, cwd=source.folder, pass_on=notes))
     except ProgramFailed as error:
         raise (_refused(source, options, error) if error.exit_code == REFUSED else error) from None
     return Job(data["name"], data)

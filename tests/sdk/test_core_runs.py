@@ -285,9 +285,12 @@ def test_runs_are_found_by_experiment_and_by_id(submit: Submit) -> None:
         get_run(experiment, "nobody")
 
 
-def test_what_is_known_of_a_run(submit: Submit, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_known_of_a_run(submit: Submit, capfd: pytest.CaptureFixture[str]) -> None:
     environment = Environment("mine")
     run = submit(environment=environment, arguments=["--x", 1], compute_target="gpu")
+    said = capfd.readouterr().err
+    assert "note: environment mine is not known here" in said
+    assert "note: compute gpu is not known here: running on this machine" in said
     details = run.wait_for_completion()
     assert (details["runId"], details["target"], details["status"]) == (run.id, "gpu", "Completed")
     assert details["startTimeUtc"] < details["endTimeUtc"]
@@ -297,7 +300,7 @@ def test_what_is_known_of_a_run(submit: Submit, capsys: pytest.CaptureFixture[st
     run.display_name = "shown"
     assert Run.get(Workspace(), run.id).display_name == "shown"
     RunDetails(run).show()
-    assert f"{run.id}: Completed" in capsys.readouterr().out
+    assert f"{run.id}: Completed" in capfd.readouterr().out
 
 
 def test_the_source_directory_is_copied_when_it_is_submitted(submit: Submit, here: Path) -> None:

@@ -88,11 +88,11 @@ class Experiment:
         return self._submitted(job, whole, tags)
 
     def _submitted(self, job: dict[str, Any], config: RunConfiguration, tags: Any) -> ScriptRun:
-        from .._submit import submit
+        from .._submit import source_of, submit_source
         from ..errors import InvalidArgument, ProgramFailed
 
         try:
-            submitted = submit(job)
+            submitted = submit_source(source_of(job), notes=True)
         except (ProgramFailed, InvalidArgument) as error:
             raise ExperimentExecutionException(str(error), inner_exception=error) from error
         run = ScriptRun(self, submitted.name)

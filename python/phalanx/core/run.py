@@ -433,6 +433,11 @@ class Run(RunLogging, RunFiles):
             return OfflineRun()
         raise RunEnvironmentException()
 
+    @classmethod
+    def get_submitted_run(cls, **kwargs: Any) -> Any:
+        """The old name of `get_context(allow_offline=False)`."""
+        return cls.get_context(allow_offline=False, **kwargs)
+
 
 def _has(having: Mapping[str, Any], wanted: Any) -> bool:
     if not wanted:

@@ -6,6 +6,7 @@ people is passed on, never read. Functions may be called from any thread: each c
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
@@ -15,7 +16,7 @@ import subprocess
 import sys
 import sysconfig
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import IO, Any
@@ -176,11 +177,13 @@ def call(
     cwd: str | None = None,
     accept: Sequence[int] = (0,),
     pass_on: bool = False,
+    abandoned: Callable[[bytes], None] | None = None,
 ) -> bytes:
     """What `phalanx ARGUMENTS` prints on standard output.
 
     `text` is its standard input. Raises ProgramFailed when its exit code is none of `accept`; the message is
-    then what it printed on standard error. With `pass_on` that is printed on sys.stderr otherwise.
+    then what it printed on standard error. With `pass_on` that is printed on sys.stderr otherwise. When
+    waiting for it is interrupted (Ctrl-C), it is too, and `abandoned` gets what it has printed all the same.
     """
     with start(arguments, stdin=subprocess.DEVNULL if text is None else subprocess.PIPE, cwd=cwd) as process:
         try:
@@ -188,6 +191,9 @@ def call(
             out, said = process.communicate(given)
         except BaseException:
             process.send_signal(signal.SIGINT)  # `run` takes back a job that nobody was told of
+            if abandoned is not None:
+                with contextlib.suppress(Exception):
+                    abandoned(process.communicate()[0])
             raise
     if process.returncode not in accept:
         raise failed([str(word) for word in process.args], process.returncode, said)  # type: ignore[union-attr]
@@ -203,10 +209,11 @@ def ask(
     cwd: str | None = None,
     accept: Sequence[int] = (0,),
     pass_on: bool = False,
+    abandoned: Callable[[bytes], None] | None = None,
 ) -> Any:
     """What `phalanx ARGUMENTS` prints with `-o json`, as Python objects. Raises ProgramFailed."""
     asked = [arguments[0], "-o", "json", *arguments[1:]]
-    out = call(asked, text=text, cwd=cwd, accept=accept, pass_on=pass_on)
+    out = call(asked, text=text, cwd=cwd, accept=accept, pass_on=pass_on, abandoned=abandoned)
     try:
         return json.loads(out.decode("utf-8", "replace"))
     except ValueError:

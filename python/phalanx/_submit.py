@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+import json
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -157,13 +159,19 @@ def submit(
     return submit_source(source, options)
 
 
+def _take_back(printed: bytes) -> None:
+    """Stops a job that was submitted while whoever wanted it pressed Ctrl-C: nobody knows its name."""
+    _program.call(["cancel", "--kill", "--no-wait", "--", json.loads(printed)["name"]])
+
+
 def submit_source(source: Source, options: Sequence[str] = (), *, notes: bool = False) -> Job:
     """`phalanx run --detach`. `notes`: what it says of an environment it does not know, and the like, is
     shown.
     """
     words = ["run", "--detach", *([] if notes else ["--quiet"]), *options, "--", source.argument]
+    ask = functools.partial(_program.ask, text=source.text, cwd=source.folder)
     try:
-        data = _program.mapping(_program.ask(words, text=source.text, cwd=source.folder, pass_on=notes))
+        data = _program.mapping(ask(words, pass_on=notes, abandoned=_take_back))
     except ProgramFailed as error:
         raise (_refused(source, options, error) if error.exit_code == REFUSED else error) from None
     return Job(data["name"], data)

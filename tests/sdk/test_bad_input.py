@@ -235,21 +235,32 @@ def test_the_versions_of_program_and_package_are_one(here: Path) -> None:
     assert _program.ask(["version"]) == {"version": px.__version__}
 
 
-def test_a_submission_that_is_interrupted_leaves_no_job(here: Path, phalanx: Phalanx) -> None:
-    """Ctrl-C while the program submits: it takes the job back, or there never was one."""
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_submission_that_is_interrupted_leaves_no_job(
+    here: Path, phalanx: Phalanx, when: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C while the program submits: it takes the job back, or the package does."""
+    run = f'{phalanx.program} "$@"'
+    interrupt = "kill -INT $PPID"
     script = (
-        "import phalanx, signal, threading, os, time\n"
-        "threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
+        f"{interrupt}; exec {run}"
+        if when == "before"
+        else f"{run}; trap 'exit 130' INT; {interrupt}; read x <&3"
+    )
+    os.mkfifo(here / "fifo")
+    program = fake(here, f'[ "$1" = run ] || exec {run}\nexec 3<>{here}/fifo\n{script}')
+    monkeypatch.setenv("PHALANX", str(program))
+    script = (
+        "import phalanx\n"
         "try:\n"
         "    phalanx.submit({'command': 'sleep 1000', 'environment': 'azureml:a@latest'})\n"
-        "    time.sleep(10)\n"
         "except KeyboardInterrupt:\n"
         "    print('interrupted')\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert done.stdout == "interrupted\n", done.stderr
-    for folder in phalanx.jobs():
-        phalanx.run("cancel", folder.name, "--kill")  # it may have been told just before
+    assert when == "before" or len(px._job.list_entries()) == 1
+    eventually(lambda: all(entry["state"] == "Canceled" for entry in px._job.list_entries()))
 
 
 @pytest.mark.parametrize("how", ["job.stream()", "MLClient().jobs.stream(job.name)"])

@@ -46,6 +46,23 @@ bool is_own_folder(const std::string& path) {
   return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+// A plain file of the program's own: no link, and nothing that waits for a writer.
+Result<UniqueFd> open_own(const std::string& path) {
+  UniqueFd file = TRY(open_file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode))
+    return Error{Code::not_found, path + " is no plain file"};
+  return file;
+}
+
+std::string first_bytes(const std::string& path, size_t most) {
+  const auto file = open_own(path);
+  std::string text(most, '\0');
+  const ssize_t n = file ? ::read(file->get(), text.data(), most) : 0;
+  text.resize(static_cast<size_t>(std::max<ssize_t>(n, 0)));
+  return text;
+}
+
 class Reader {
  public:
   explicit Reader(const job::Layout& layout) : layout_(layout) {}
@@ -57,8 +74,9 @@ class Reader {
       if (name.starts_with(kRetry))
         read_attempt(layout_.user_logs() + "/" + name, std::atoi(name.c_str() + kRetry.size()));
     }
-    for (const std::string& name : list_folder(layout_.mlflow()).value_or({}))
-      if (const auto owner = owner_called(name)) read_store(layout_.mlflow() + "/" + name, *owner);
+    if (is_own_folder(layout_.mlflow()))
+      for (const std::string& name : list_folder(layout_.mlflow()).value_or({}))
+        if (const auto owner = owner_called(name)) read_store(layout_.mlflow() + "/" + name, *owner);
     if (left_out_ > 0)
       logged_.problems.push_back("more than " + std::to_string(kMostSeries) +
                                  " different metrics: those that came later are not shown");
@@ -71,10 +89,9 @@ class Reader {
  private:
   // Lines of one file. A last one that has no end yet is taken where it is whole.
   void each_line(const std::string& path, const std::function<bool(std::string_view)>& take) {
-    const auto file = open_file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-    struct stat info {};
-    if (!file || ::fstat(file->get(), &info) != 0 || !S_ISREG(info.st_mode)) {
-      if (!file && file.error().code != Code::not_found) logged_.problems.push_back(file.error().reason);
+    const auto file = open_own(path);
+    if (!file) {
+      if (file.error().code != Code::not_found) logged_.problems.push_back(file.error().reason);
       return;
     }
     Lines lines;
@@ -124,6 +141,7 @@ class Reader {
   }
 
   void read_store(const std::string& store, const Owner& owner) {
+    if (!is_own_folder(store)) return;
     std::vector<Run> runs;
     for (const std::string& experiment : list_folder(store).value_or({})) {
       if (experiment[0] == '.' || !is_own_folder(store + "/" + experiment)) continue;  // .trash
@@ -136,11 +154,10 @@ class Reader {
   }
 
   static std::optional<Run> run_in(const std::string& experiment, const std::string& name) {
-    constexpr uint64_t kMostMeta = 64u << 10;
+    constexpr size_t kMostMeta = 64u << 10;
     Run run{experiment + "/" + name, {}};
     if (!is_own_folder(run.folder + "/metrics")) return std::nullopt;
-    const auto meta = read_file(run.folder + "/meta.yaml", kMostMeta);
-    if (meta) run.meta = read_mlflow_run(*meta);
+    run.meta = read_mlflow_run(first_bytes(run.folder + "/meta.yaml", kMostMeta));
     if (run.meta.deleted) return std::nullopt;
     run.meta.name = job::as_utf8(run.meta.name.empty() ? name : run.meta.name);
     return run;

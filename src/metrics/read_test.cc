@@ -48,6 +48,20 @@ TEST(read_metrics, go_by_rank_and_name_and_over_attempts) {
   EXPECT_EQ(logged.series[1].rank, 10);
 }
 
+// Nothing of a job's making is waited for, and no link leads out of its folder.
+TEST(read_metrics, follow_no_link_and_wait_for_no_pipe) {
+  const Job job, other;
+  other.put("0/run/metrics/secret", "1 2 3\n");
+  job.put("mlflow/rank_0/0/run/metrics/loss", "1 2 3\n");
+  ASSERT_EQ(::mkfifo((job.folder.path + "/mlflow/rank_0/0/run/meta.yaml").c_str(), 0600), 0);
+  ASSERT_EQ(::mkfifo((job.folder.path + "/mlflow/rank_0/0/run/metrics/pipe").c_str(), 0600), 0);
+  ASSERT_EQ(::symlink(other.folder.path.c_str(), (job.folder.path + "/mlflow/rank_1").c_str()), 0);
+  const Logged logged = read(job.layout);
+  ASSERT_EQ(logged.series.size(), 1u);
+  EXPECT_EQ(logged.series[0].name, "loss");
+  EXPECT_EQ(logged.series[0].run, "run");
+}
+
 TEST(read_metrics, of_tasks_have_their_numbers) {
   const Job job;
   job.put("user_logs/metrics_task_3.jsonl", point(0, "3"));

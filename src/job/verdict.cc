@@ -53,9 +53,16 @@ constexpr Hint kHints[] = {
     {"EADDRINUSE", "", 0, -1, kPort},
     {"ddress already in use", "", 0, -1, kPort},
     {"ModuleNotFoundError", "", 0, -1,
-     "the job runs in the environment that was active when it was submitted: activate yours (conda or venv) "
-     "and "
-     "submit again, or name it in environments.yml"},
+     "the job's Python does not have that module: it is the one that was active when the job was submitted, "
+     "or "
+     "that environments.yml names. Install the module there (python -m pip install ...), or activate the "
+     "environment that has it and submit again"},
+    {"Argument list too long", "", 0, -1,
+     "the command or a variable is longer than Linux takes (131,071 bytes each), or all together are: put "
+     "what is long into a file"},
+    {"environment variable RANK expected", "", 0, -1,
+     "torch.distributed reads RANK, which a job with distribution type mpi does not set: use type pytorch "
+     "(PyTorchConfiguration), or set it from MPI's variables as docs/frameworks.md shows"},
     {"No space left on device", "", 0, -1,
      "a disk is full: `df -h` shows which (the job folder, /tmp and /dev/shm are the usual ones)"},
     {"unable to mmap", "shared memory", 0, -1,

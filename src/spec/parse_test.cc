@@ -179,6 +179,13 @@ TEST(Parse, OnlyAzureMl) {
   }
 }
 
+TEST(Parse, VariablesThatNoProcessCanGetAreRefused) {
+  const std::string longest(128 * 1024 - 3, 'x');
+  EXPECT_EQ(problems(parse(kBase + "environment_variables: {V: " + longest + "}\n")), "");
+  const std::string said = problems(parse(kBase + "environment_variables: {V: " + longest + "y}\n"));
+  EXPECT_NE(said.find("environment_variables.V is 131072 bytes long with its name"), said.npos) << said;
+}
+
 TEST(Parse, OwnKeys) {
   const JobSpec spec = spec_of(kBase +
                                "isolation: Namespace\nstop_grace: 0.25\npriority: -7\noversubscribe: "

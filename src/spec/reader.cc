@@ -201,6 +201,10 @@ void Reader::read_variables(const Node& node, const std::string& where,
       continue;
     }
     fields_.scalar(name + "." + shown(entry.key), into[entry.key])(entry.value);
+    const size_t length = entry.key.size() + 1 + into[entry.key].size();
+    if (length > kMaxCommand)
+      report_.error(entry.place, name + "." + shown(entry.key) + " is " + std::to_string(length) +
+                                     " bytes long with its name, and Linux takes 131,071; put it in a file");
   }
 }
 

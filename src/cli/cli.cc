@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <utility>
 
 #include "cli/command.h"
 #include "cli/help.h"
@@ -26,6 +27,30 @@ std::string unknown_option(const CLI::App& app, std::string word) {
   return "unknown option " + spec::shown(word) + (near.empty() ? "" : ": did you mean " + near + "?");
 }
 
+// The words for CLI11, from the last to the first, as it wants them. "--name=" has an empty value: it would
+// take the next word for one. Of `launch` and the like, what follows the first word that is no option is
+// another program's.
+std::vector<std::string> words_of(const CLI::App& app, int argc, char** argv) {
+  std::vector<std::string> words;
+  bool ours = true, value_due = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    words.push_back(word);
+    if (!ours || std::exchange(value_due, false)) continue;
+    ours = word != "--" && (word.starts_with('-') || !app.get_prefix_command());
+    const size_t equals = word.find('=');
+    const CLI::Option* option =
+        ours && word.starts_with('-') ? app.get_option_no_throw(word.substr(0, equals)) : nullptr;
+    if (option == nullptr || option->get_items_expected_max() == 0) continue;
+    value_due = equals == std::string::npos;
+    if (!word.starts_with("--") || equals + 1 != word.size()) continue;
+    words.back().pop_back();
+    words.emplace_back();
+  }
+  std::reverse(words.begin(), words.end());
+  return words;
+}
+
 // CLI11 throws; it ends here. Its reasons are kept, its names and colours of them are not.
 int run_command(const CommandInfo& info, int argc, char** argv) {
   const std::unique_ptr<Command> command = info.make();
@@ -34,7 +59,7 @@ int run_command(const CommandInfo& info, int argc, char** argv) {
   app.allow_extras();
   try {
     command->declare(app);
-    app.parse(argc, argv);
+    app.parse(words_of(app, argc, argv));
   } catch (const CLI::CallForHelp&) {
     put(command_help(info, app));
     return static_cast<int>(Exit::ok);

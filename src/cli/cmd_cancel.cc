@@ -45,6 +45,7 @@ class Cancel : public Command {
  public:
   void declare(CLI::App& app) override {
     app.add_option("NAME", names_)->required();
+    add_exact(app, exact_);
     app.add_flag("--kill", kill_, "Kill at once, without SIGTERM and the time to save something");
     app.add_flag("--no-wait", no_wait_, "Do not wait until it is gone");
   }
@@ -52,7 +53,7 @@ class Cancel : public Command {
   int run() override {
     std::vector<JobEntry> jobs;
     for (const std::string& name : names_) {  // all names are right, or nothing is stopped
-      auto found = find_job(name);
+      auto found = find_job(name, exact_);
       if (!found) return fail(found.error(), static_cast<int>(Exit::failed));
       jobs.push_back(std::move(*found));
     }
@@ -118,7 +119,7 @@ class Cancel : public Command {
   }
 
   std::vector<std::string> names_;
-  bool kill_ = false, no_wait_ = false;
+  bool kill_ = false, no_wait_ = false, exact_ = false;
 };
 
 }  // namespace

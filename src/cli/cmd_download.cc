@@ -38,6 +38,7 @@ class Download : public Command {
  public:
   void declare(CLI::App& app) override {
     app.add_option("NAME", name_)->required();
+    add_exact(app, exact_);
     app.add_option("-p,--download-path", path_, "Where to; this folder otherwise")->type_name("DIR");
     app.add_option("--output-name", output_name_, "This named output only")->type_name("NAME");
     app.add_flag("--all", all_, "The logs, ./outputs, and all named outputs");
@@ -45,7 +46,7 @@ class Download : public Command {
   }
 
   int run() override {
-    const auto found = find_job(name_);
+    const auto found = find_job(name_, exact_);
     if (!found) return fail(found.error(), kFailed);
     const auto view = view_of(found->folder);
     if (!view) return fail(view.error(), kFailed);
@@ -123,6 +124,7 @@ class Download : public Command {
   }
 
   std::string name_, path_ = ".", output_name_;
+  bool exact_ = false;
   bool all_ = false, force_ = false;
 };
 

@@ -25,6 +25,7 @@ class Logs : public Command {
  public:
   void declare(CLI::App& app) override {
     app.add_option("NAME", name_);
+    add_exact(app, exact_);
     add_count(app, "--rank", rank_, 0, "This process's lines only, without prefixes");
     app.add_option("--task", task_,
                    "This task's lines only, without prefixes: its name or number; of a sweep all instances'")
@@ -41,7 +42,7 @@ class Logs : public Command {
   }
 
   int run() override {
-    const auto found = find_job(name_);
+    const auto found = find_job(name_, exact_);
     if (!found) return fail(found.error(), kFailed);
     const auto there = engine::run_elsewhere(found->folder, words_for(found->name));
     if (!there) end_where_nobody_reads();
@@ -123,6 +124,7 @@ class Logs : public Command {
     options.prefix = !no_prefix_;
     options.colour = color_.chosen();
     options.interrupt_cancels = false;
+    options.ends_with_reader = true;
     if (tail_option_->count() > 0) options.last_lines = tail_;
     const auto followed = follow(job.folder, {}, options);
     if (!followed) return fail(followed.error(), kFailed);
@@ -188,6 +190,7 @@ class Logs : public Command {
   std::string name_, task_;
   int rank_ = -1, tail_ = 0, attempt_ = 0;
   std::vector<int> only_;  // empty: all
+  bool exact_ = false;
   bool follow_ = false, no_prefix_ = false;
   ColorOption color_;
   const CLI::Option* tail_option_ = nullptr;

@@ -1,7 +1,12 @@
 // phalanx metrics: what the processes of a job have logged, as curves, a picture, or values.
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
+#include <set>
 
 #include "base/files.h"
 #include "cli/command.h"
@@ -44,10 +49,32 @@ std::vector<std::vector<const metrics::Series*>> by_name(const metrics::Logged& 
   return groups;
 }
 
+// A file that is there keeps its mode, and a link stays one. What is no plain file (a pipe, /dev/stdout) is
+// written into.
+Status write_picture(const std::string& path, std::string_view bytes) {
+  constexpr mode_t kReadable = 0644;
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) {
+    const std::string folder = path.substr(0, path.find_last_of('/') + 1);
+    if (!folder.empty() && !is_folder(folder))
+      return Error{Code::not_found, "there is no folder " + spec::shown(folder)};
+    return write_file(path, bytes, kReadable);
+  }
+  if (S_ISDIR(info.st_mode)) return Error{Code::invalid, spec::shown(path) + " is a folder; name a file"};
+  if (!S_ISREG(info.st_mode)) {
+    const UniqueFd file = TRY(open_file(path, O_WRONLY));
+    return write_all(file.get(), bytes);
+  }
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::canonical(path, error);
+  return write_file(error ? path : real.string(), bytes, info.st_mode & 0777);
+}
+
 class Metrics : public Command {
  public:
   void declare(CLI::App& app) override {
     app.add_option("NAME", name_);
+    add_exact(app, exact_);
     app.add_option("METRIC", wanted_);
     add_count(app, "--rank", rank_, 0, "Of this process only");
     app.add_option("--task", task_, "Of this task only: its name or number")->type_name("TASK");
@@ -58,7 +85,7 @@ class Metrics : public Command {
   }
 
   int run() override {
-    const auto found = find_job(name_);
+    const auto found = find_job(name_, exact_);
     if (!found) return fail(found.error(), kFailed);
     const auto view = view_of(found->folder);
     if (!view) return fail(view.error(), kFailed);
@@ -66,11 +93,13 @@ class Metrics : public Command {
     if (!logged) return fail(logged.error(), kFailed);
     for (const std::string& problem : logged->problems) say(problem);
     const bool any = !logged->series.empty();
+    const std::vector<int> ranks = ranks_of(*logged);
     if (const Status chosen = choose(*view, *logged); !chosen) return fail(chosen.error(), kFailed);
+    if (any && logged->series.empty()) return fail(logged_by_others(*view, ranks), kFailed);
     if (!png_.empty()) return picture(*view, *logged);
     if (!output_.name.empty() && output_.format() != Format::table) return print(*logged);
     if (logged->series.empty()) {
-      say(any ? "nothing of that was logged" : nothing_logged(*view));
+      say(nothing_logged(*view));
       return static_cast<int>(Exit::ok);
     }
     if (!output_.name.empty()) return table(*view, *logged);
@@ -80,7 +109,21 @@ class Metrics : public Command {
  private:
   static std::string nothing_logged(const job::JobView& view) {
     return view.name + (job::is_final(view.state) ? " has logged no metrics" : " has logged no metrics yet") +
-           ": phalanx.log(loss=0.5) in its program does, and MLflow's log_metric";
+           ": phalanx.log(loss=0.5) in its program does, Azure ML's Run.log and MLflow's log_metric";
+  }
+
+  static std::vector<int> ranks_of(const metrics::Logged& logged) {
+    std::set<int> ranks;
+    for (const metrics::Series& series : logged.series)
+      if (series.task == 0) ranks.insert(series.rank);
+    return {ranks.begin(), ranks.end()};
+  }
+
+  std::string logged_by_others(const job::JobView& view, const std::vector<int>& ranks) const {
+    if (rank_ < 0 || ranks.empty()) return view.name + ": nothing of that was logged";
+    return view.name + ": rank " + std::to_string(rank_) +
+           " has logged nothing of that; ranks that have: " + number_ranges(ranks) +
+           " (phalanx.log is for rank 0, unless all_ranks=True)";
   }
 
   Status choose(const job::JobView& view, metrics::Logged& logged) const {
@@ -221,9 +264,8 @@ class Metrics : public Command {
     std::vector<plot::Chart> charts;
     for (const auto& group : groups)
       if (charts.size() < kMostPanels) charts.push_back(chart_of(view, group, kMostCurves));
-    constexpr mode_t kReadable = 0644;
     const Status written =
-        write_file(png_, plot::as_png(view.name + "  (" + job::to_text(view.state) + ")", charts), kReadable);
+        write_picture(png_, plot::as_png(view.name + "  (" + job::to_text(view.state) + ")", charts));
     if (!written) return fail("the picture cannot be written: " + written.error().reason, kFailed);
     if (groups.size() > kMostPanels)
       say("the picture has " + std::to_string(kMostPanels) + " of " + std::to_string(groups.size()) +
@@ -234,6 +276,7 @@ class Metrics : public Command {
 
   std::string name_, task_, png_;
   std::vector<std::string> wanted_;
+  bool exact_ = false;
   int rank_ = -1;
   ColorOption color_;
   OutputOption output_;

@@ -194,27 +194,30 @@ class Show : public Command {
  public:
   void declare(CLI::App& app) override {
     app.add_option("NAME", name_);
+    add_exact(app, exact_);
+    app.add_flag("--no-metrics", no_metrics_, "Without what it has logged: quick, however much that is");
     output_.declare(app);
   }
 
   int run() override {
-    const auto found = find_job(name_);
+    const auto found = find_job(name_, exact_);
     if (!found) return fail(found.error(), static_cast<int>(Exit::failed));
     const auto view = view_of(found->folder);
     if (!view) return fail(view.error(), static_cast<int>(Exit::failed));
     if (output_.format() == Format::table) {
-      const auto logged = metrics_of(*view, found->folder);
+      const auto logged = no_metrics_ ? metrics::Logged() : metrics_of(*view, found->folder);
       if (!logged) say("the metrics cannot be shown: " + logged.error().reason);
       const Terminal terminal = Terminal::of(1);
       put(describe(*view, logged.value_or({}), found->folder, terminal.is_terminal ? terminal.width : 0));
     } else {
-      put(render(output_.format(), job_object(*view, found->folder)));
+      put(render(output_.format(), job_object(*view, found->folder, !no_metrics_)));
     }
     return static_cast<int>(Exit::ok);
   }
 
  private:
   std::string name_;
+  bool exact_ = false, no_metrics_ = false;
   OutputOption output_;
 };
 

@@ -340,6 +340,7 @@ void Follower::ask_to_stop(int signal, bool kill) {
 }
 
 void Follower::on_tick() {
+  if (options_.ends_with_reader) end_where_nobody_reads();
   ++ticks_;
   const bool slow = ticks_ % kTicksPerSlowPoll == 0;
   if (slow || result_.view.world <= kFewRanks) tails_.touch_all();

@@ -29,6 +29,7 @@ struct FollowOptions {
       true;  // SIGINT cancels the job, the second one kills it; else it only ends the watching
   bool terminate_cancels = false;  // SIGTERM cancels the job
   std::vector<int> leaves_on;      // signals that only end the watching
+  bool ends_with_reader = false;   // of standard output, also while there is nothing to print
 };
 
 struct Followed {

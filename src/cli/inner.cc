@@ -30,7 +30,7 @@ int print_events(const std::string& name) {
 
 // For a `run` on another machine that was told to end the job.
 int stop(const std::string& name, const std::string& why, bool kill) {
-  const auto job = find_job(name);
+  const auto job = find_job(name, true);
   if (!job) return fail(job.error(), static_cast<int>(Exit::failed));
   const auto control = engine::connect(job->folder);
   const Status sent = control ? send_cancel(control->get(), why, kill) : Status(control.error());

@@ -59,15 +59,15 @@ Result<std::vector<JobEntry>> all_jobs() {
   return jobs;
 }
 
-Result<JobEntry> find_job(const std::string& name) {
-  if (name.empty()) {
+Result<JobEntry> find_job(const std::string& name, bool exact) {
+  if (name.empty() && !exact) {
     std::vector<JobEntry> jobs = TRY(all_jobs());
     if (jobs.empty()) return Error{Code::not_found, "there are no jobs yet in " + job::jobs_folder()};
     return std::move(jobs.front());
   }
   if (spec::wrong_with_name(name).empty() && is_folder(entry_of(name).folder)) return entry_of(name);
   std::vector<std::string> matching;
-  for (const std::string& known : TRY(job_names()))
+  for (const std::string& known : exact ? std::vector<std::string>() : TRY(job_names()))
     if (known.compare(0, name.size(), name) == 0) matching.push_back(known);
   if (matching.size() == 1) return entry_of(matching[0]);
   if (matching.empty())
@@ -77,7 +77,7 @@ Result<JobEntry> find_job(const std::string& name) {
   return Error{Code::invalid, "several jobs start with " + spec::shown(name) + ": " + spec::join(matching)};
 }
 
-boost::json::object job_object(const job::JobView& view, const std::string& folder) {
+boost::json::object job_object(const job::JobView& view, const std::string& folder, bool with_metrics) {
   const job::Layout layout{folder};
   boost::json::object object = job::to_json(view), outputs;
   for (const auto& [name, path] : job::named_outputs(layout)) outputs[name] = path;
@@ -89,7 +89,7 @@ boost::json::object job_object(const job::JobView& view, const std::string& fold
   object["logs"] = layout.user_logs(view.attempt);
   object["outputs"] = std::move(outputs);
   object["working_outputs"] = std::move(working);
-  const auto logged = metrics_of(view, folder);
+  const auto logged = with_metrics ? metrics_of(view, folder) : Error{Code::unavailable, "not asked for"};
   object["metrics"] =
       logged ? boost::json::value(metrics::to_json(metrics::summarize(logged->series))) : nullptr;
   return object;

@@ -18,8 +18,8 @@ struct JobEntry {
 // All jobs, newest first. Reads one line of each. An error where their folder cannot be read.
 Result<std::vector<JobEntry>> all_jobs();
 
-// `name` exactly, or the one job that starts so, or (empty) the latest.
-Result<JobEntry> find_job(const std::string& name);
+// `name` exactly, or, unless `exact`, the one job that starts so, or (empty) the latest.
+Result<JobEntry> find_job(const std::string& name, bool exact = false);
 
 // "HOST:" before each path of a job that is on another machine; "" of one that is here, and is looked at from
 // here.
@@ -28,7 +28,8 @@ std::string host_before(const engine::Place& place);
 // job::read_job; Code::denied where we may not read it.
 Result<job::JobView> view_of(const std::string& folder, double patience_seconds = 8);
 
-// All of a job for programs: what `show -o json` prints.
-boost::json::object job_object(const job::JobView& view, const std::string& folder);
+// All of a job for programs: what `show -o json` prints. Without metrics it reads little, however much the
+// job has logged.
+boost::json::object job_object(const job::JobView& view, const std::string& folder, bool with_metrics = true);
 
 }  // namespace phalanx::cli

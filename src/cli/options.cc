@@ -43,6 +43,10 @@ std::string at_least(const std::string& text, long least) {
   return "'" + text + "' is no whole number from " + std::to_string(least) + " to " + std::to_string(kMost);
 }
 
+CLI::Option* add_exact(CLI::App& app, bool& exact) {
+  return app.add_flag("--exact", exact, "Take the name as it is, not as the beginning of one");
+}
+
 CLI::Option* add_count(CLI::App& app, const std::string& names, int& value, long least,
                        const char* description) {
   return app.add_option(names, value, description)

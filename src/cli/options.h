@@ -18,6 +18,9 @@ struct OutputOption {
   void declare(CLI::App& app);
 };
 
+// --exact, of commands that take a job's name: for programs, which have it whole.
+CLI::Option* add_exact(CLI::App& app, bool& exact);
+
 // --name NAME: a job's. Code::invalid when it was given and cannot be one.
 struct NameOption {
   std::string name;  // empty: not given

@@ -121,7 +121,7 @@ int watch_elsewhere(const engine::Handle& handle, const SessionOptions& options)
 }  // namespace
 
 int attach(const std::string& name, bool quiet, int only_rank) {
-  const auto job = find_job(name);
+  const auto job = find_job(name, true);
   if (!job) return fail(job.error(), kRefused);
   SessionOptions options;
   options.quiet = quiet;

@@ -328,6 +328,22 @@ def test_a_beginning_of_a_name_must_be_the_only_one(phalanx: Any, run: Any) -> N
     failed = run("show", "neat_")
     assert failed.returncode == 1
     assert "neat_a, neat_b" in failed.stderr
+    assert "name        neat_a\n" in run("show", "neat_a").stdout
+
+
+@pytest.mark.parametrize("command", ["show", "logs", "metrics", "download", "cancel"])
+def test_a_whole_name_can_be_asked_for(phalanx: Any, run: Any, command: str) -> None:
+    make_job(phalanx.home, "neat_a")
+    assert "there is no job" not in run(command, "neat").stderr
+    failed = run(command, "--exact", "neat")
+    assert failed.returncode == 1
+    assert "there is no job neat;" in failed.stderr
+
+
+def test_an_empty_value_takes_no_other_word(run: Any) -> None:
+    assert "--name '' is empty; leave it out" in run("launch", "--name=", "true").stderr
+    assert run("launch", "-n", "1", "echo", "--name=", "x").stdout == "--name= x\n"
+    assert run("launch", "--isolation=plain", "-n1", "--", "echo", "--name=").stdout == "--name=\n"
 
 
 def test_a_job_whose_coordinator_died_is_failed(phalanx: Any, run: Any) -> None:

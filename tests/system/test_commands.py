@@ -56,6 +56,20 @@ def test_the_end_of_watching_is_not_the_end_of_the_job(phalanx: Phalanx) -> None
     assert job.ended()["state"] == "Completed"
 
 
+def test_watching_ends_with_its_reader(phalanx: Phalanx) -> None:
+    go = phalanx.folder / "go"
+    job = detached(phalanx, f"echo first; {wait_for(go)}")
+    watcher = phalanx.start("logs", job.name, "--follow")
+    assert watcher.stdout
+    while "first" not in watcher.stdout.readline():
+        assert watcher.poll() is None
+    watcher.stdout.close()
+    assert watcher.wait(HARD_TIMEOUT) != 0
+    assert job.show()["state"] == "Running"
+    go.touch()
+    assert job.ended()["state"] == "Completed"
+
+
 def test_watching_can_begin_with_the_last_lines(phalanx: Phalanx) -> None:
     go = phalanx.folder / "go"
     job = detached(phalanx, f"seq 100; {wait_for(go)}; echo last")

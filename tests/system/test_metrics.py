@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
 import subprocess
 import sys
@@ -213,6 +214,39 @@ def test_a_picture_has_a_curve_for_each_rank(phalanx: Phalanx) -> None:
     assert refused.returncode == 1
     assert "the picture cannot be written" in refused.stderr
     assert "nowhere" in refused.stderr
+
+
+def test_a_picture_goes_where_it_is_told_and_harms_nothing(phalanx: Phalanx) -> None:
+    launched(phalanx, TWO_RANKS)
+    real, link, pipe = (phalanx.folder / name for name in ("real.png", "link.png", "pipe"))
+    real.write_text("old")
+    real.chmod(0o600)
+    link.symlink_to("real.png")
+    shown(phalanx, "metrics", "job", "--png", str(link))
+    assert link.is_symlink()
+    assert real.stat().st_mode & 0o777 == 0o600
+    assert decoded(real.read_bytes())[0] == 1440
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDWR)  # a picture this small fits into the pipe
+    shown(phalanx, "metrics", "job", "--png", str(pipe))
+    assert os.read(reader, 1 << 20) == real.read_bytes()
+    os.close(reader)
+    assert pipe.is_fifo()
+    refused = phalanx.run("metrics", "job", "--png", phalanx.folder)
+    assert "is a folder; name a file" in refused.stderr
+
+
+def test_ranks_that_have_logged_are_named(phalanx: Phalanx) -> None:
+    launched(phalanx, LOG + "\nif rank == 0: log(1, loss=1)\n", "-n", "2")
+    done = phalanx.run("metrics", "job", "--rank", "1")
+    assert done.returncode == 1
+    assert "job: rank 1 has logged nothing of that; ranks that have: 0 " in done.stderr
+
+
+def test_a_job_can_be_looked_at_without_its_metrics(phalanx: Phalanx) -> None:
+    launched(phalanx, TWO_RANKS)
+    assert json.loads(shown(phalanx, "show", "job", "-o", "json", "--no-metrics"))["metrics"] is None
+    assert "loss" not in shown(phalanx, "show", "job", "--no-metrics")
 
 
 def test_of_a_job_without_metrics_there_is_no_picture(phalanx: Phalanx) -> None:

@@ -39,6 +39,14 @@ size_t escape_length(std::string_view text, bool& colour) {
 bool is_plain(char c) { return c >= 0x20 && c < 0x7f; }
 bool is_control(char c) { return c == 0x7f || (c >= 0 && c < 0x20); }
 
+// U+202A to U+202E and U+2066 to U+2069: they turn the direction of what follows on the line.
+bool turns_direction(std::string_view text) {
+  if (text.size() < 3 || text[0] != '\xe2') return false;
+  const auto last = static_cast<uint8_t>(text[2]);
+  return (text[1] == '\x80' && last >= 0xaa && last <= 0xae) ||
+         (text[1] == '\x81' && last >= 0xa6 && last <= 0xa9);
+}
+
 std::string clean(std::string_view text, bool colours) {
   if (std::all_of(text.begin(), text.end(), is_plain)) return std::string(text);
   const std::string valid = job::as_utf8(std::string(text));
@@ -55,6 +63,9 @@ std::string clean(std::string_view text, bool colours) {
     } else if (c == '\xc2' &&
                static_cast<uint8_t>(rest[1]) < 0xa0) {  // C1 controls: some terminals obey them
       length = 2;
+      out += "\xef\xbf\xbd";
+    } else if (!colours && turns_direction(rest)) {
+      length = 3;
       out += "\xef\xbf\xbd";
     } else if (is_control(c) && !(c == '\t' && colours)) {
       out += '^';

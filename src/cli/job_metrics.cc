@@ -63,11 +63,12 @@ std::string short_number(double number) {
 
 std::string metrics_table(const std::vector<metrics::Summary>& summaries, bool tasks, size_t most,
                           size_t width) {
+  constexpr size_t kWidestName = 60;  // columns
   std::vector<std::vector<std::string>> rows;
   for (const metrics::Summary& one : summaries) {
     if (rows.size() == most) break;
-    rows.push_back({harmless_word(one.name), short_number(one.last), short_number(one.min),
-                    short_number(one.max), one.step ? std::to_string(*one.step) : "-",
+    rows.push_back({cut_to(harmless_word(one.name), kWidestName), short_number(one.last),
+                    short_number(one.min), short_number(one.max), one.step ? std::to_string(*one.step) : "-",
                     std::to_string(one.count), number_ranges(one.ranks)});
   }
   return to_table({{"METRIC", false, true},

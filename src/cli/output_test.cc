@@ -63,6 +63,7 @@ TEST(harmless, keeps_colours_only) {
             "31m^?^H");
   EXPECT_EQ(harmless("\x1b[>4;1m"), "") << "ends in m, but sets a keyboard mode";
   EXPECT_EQ(harmless_word("a\x1b[31mb\nc"), "ab^Jc");
+  EXPECT_EQ(harmless_word("a\u202eb\u2066c\u2014"), "a\ufffdb\ufffdc\u2014");
 }
 
 TEST(words, durations) {

@@ -100,6 +100,12 @@ def _check_version(program: str) -> None:
         )
 
 
+def home() -> Path:
+    """The folder of all jobs, which the program makes when it needs it."""
+    named = os.environ.get("PHALANX_HOME")
+    return Path(named) if named else Path.home() / ".phalanx"
+
+
 def program() -> str:
     """`find_program()`, having looked at its version."""
     path = find_program()
@@ -156,12 +162,13 @@ def start(
     stdout: int | IO[bytes] | None = subprocess.PIPE,
     stderr: int | IO[bytes] | None = subprocess.PIPE,
     cwd: str | None = None,
+    env: Mapping[str, str] | None = None,
 ) -> subprocess.Popen[bytes]:
     """Starts `phalanx ARGUMENTS`. Raises ProgramNotFound, or ProgramFailed where it cannot be started."""
     words = _words(program(), arguments)
     folder = cwd or current_folder()
     try:
-        return subprocess.Popen(words, stdin=stdin, stdout=stdout, stderr=stderr, cwd=folder)
+        return subprocess.Popen(words, stdin=stdin, stdout=stdout, stderr=stderr, cwd=folder, env=env)
     except OSError as error:
         if not Path(folder).is_dir():
             raise ProgramFailed(f"The folder {folder} is not there.", command=words) from error
@@ -175,6 +182,7 @@ def call(
     *,
     text: str | None = None,
     cwd: str | None = None,
+    env: Mapping[str, str] | None = None,
     accept: Sequence[int] = (0,),
     pass_on: bool = False,
     abandoned: Callable[[bytes], None] | None = None,
@@ -185,7 +193,8 @@ def call(
     then what it printed on standard error. With `pass_on` that is printed on sys.stderr otherwise. When
     waiting for it is interrupted (Ctrl-C), it is too, and `abandoned` gets what it has printed all the same.
     """
-    with start(arguments, stdin=subprocess.DEVNULL if text is None else subprocess.PIPE, cwd=cwd) as process:
+    stdin = subprocess.DEVNULL if text is None else subprocess.PIPE
+    with start(arguments, stdin=stdin, cwd=cwd, env=env) as process:
         try:
             given = None if text is None else text.encode("utf-8", "surrogateescape")
             out, said = process.communicate(given)
@@ -207,13 +216,14 @@ def ask(
     *,
     text: str | None = None,
     cwd: str | None = None,
+    env: Mapping[str, str] | None = None,
     accept: Sequence[int] = (0,),
     pass_on: bool = False,
     abandoned: Callable[[bytes], None] | None = None,
 ) -> Any:
     """What `phalanx ARGUMENTS` prints with `-o json`, as Python objects. Raises ProgramFailed."""
     asked = [arguments[0], "-o", "json", *arguments[1:]]
-    out = call(asked, text=text, cwd=cwd, accept=accept, pass_on=pass_on, abandoned=abandoned)
+    out = call(asked, text=text, cwd=cwd, env=env, accept=accept, pass_on=pass_on, abandoned=abandoned)
     try:
         return json.loads(out.decode("utf-8", "replace"))
     except ValueError:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import _program, _yaml
+from . import _offer, _program
 from ._azure import is_azure, job_of_azure
 from ._check import check_mapping, check_number, check_text
 from ._job import Job
@@ -23,17 +23,26 @@ REFUSED = 125  # the exit code of `phalanx run` for a job that it does not start
 
 @dataclass(frozen=True)
 class Source:
-    """A job file: a path, or a text whose relative paths mean those of `folder`."""
+    """A job file: a path, or a text whose relative paths mean those of `folder`; of a job that was made in
+    Python its `data` too.
+    """
 
     path: str = ""
     text: str | None = None
     folder: str | None = None
+    data: Mapping[str, Any] | None = None
 
     @property
     def argument(self) -> str:
         if self.text is not None:
             return "-"
         return os.path.join(".", self.path) if self.path.startswith("-") else self.path  # noqa: PTH118
+
+
+def _written(data: Mapping[str, Any], folder: str) -> Source:
+    from . import _yaml  # not in a job, whose Python may lack PyYAML
+
+    return Source(text=_yaml.dump(data), folder=folder, data=data)
 
 
 def source_of(job: Any) -> Source:
@@ -49,13 +58,13 @@ def source_of(job: Any) -> Source:
     if is_azure(job):
         data, folder = job_of_azure(job)
         data.setdefault("experiment_name", Path(_program.current_folder()).name or "Default")
-        return Source(text=_yaml.dump(data), folder=folder)
+        return _written(data, folder)
     if isinstance(job, Mapping):
-        return Source(text=_yaml.dump(job), folder=_program.current_folder())
+        return _written(job, _program.current_folder())
     own = getattr(job, "_phalanx_job", None)
     if callable(own):
         data, folder = own()
-        return Source(text=_yaml.dump(data), folder=folder or _program.current_folder())
+        return _written(data, folder or _program.current_folder())
     raise InvalidArgument(
         f"job is a {type(job).__name__}; it can be the path of a job file, a dict with its keys, or a job of "
         "phalanx.ml, azure.ai.ml"
@@ -81,6 +90,8 @@ def _options(
     ):
         words += [] if number is None else [f"{option}={number}"]
     words += ["--oversubscribe"] if oversubscribe else []
+    from . import _yaml
+
     for key, value in (check_mapping("set", set) or {}).items():
         words.append(f"--set={key}={_yaml.one_line(value, f'set[{key!r}]')}")
     return words
@@ -94,6 +105,8 @@ def find_problems(source: Source, more: Sequence[str] = ()) -> Mapping[str, Any]
 
 def problems_of(source: Source, found: Mapping[str, Any]) -> list[Problem]:
     """The problems of `find_problems`, with the keys of a job that was made in Python."""
+    from . import _yaml
+
     problems = []
     for entry in found["problems"]:
         if source.text is None:
@@ -156,7 +169,7 @@ def submit(
     """
     source = source_of(job)
     options = _options(name, compute, nodes, procs_per_node, priority, oversubscribe, set)
-    return submit_source(source, options)
+    return submit_source(source, options, compute)
 
 
 def _take_back(printed: bytes) -> None:
@@ -164,14 +177,18 @@ def _take_back(printed: bytes) -> None:
     _program.call(["cancel", "--kill", "--no-wait", "--", json.loads(printed)["name"]])
 
 
-def submit_source(source: Source, options: Sequence[str] = (), *, notes: bool = False) -> Job:
-    """`phalanx run --detach`. `notes`: what it says of an environment it does not know, and the like, is
-    shown.
+def submit_source(source: Source, options: Sequence[str] = (), compute: str | None = None) -> Job:
+    """`phalanx run --detach`. What it says of an environment it does not know, and the like, is shown.
+
+    The job's programs can import `phalanx` and `azureml.core`, whatever is installed in their Python.
     """
-    words = ["run", "--detach", *([] if notes else ["--quiet"]), *options, "--", source.argument]
-    ask = functools.partial(_program.ask, text=source.text, cwd=source.folder)
+    text = source.text
+    if source.data is not None:
+        text = _written(_offer.offered(source.data, compute), "").text
+    words = ["run", "--detach", *options, "--", source.argument]
+    ask = functools.partial(_program.ask, text=text, cwd=source.folder, env=_offer.environment())
     try:
-        data = _program.mapping(ask(words, pass_on=notes, abandoned=_take_back))
+        data = _program.mapping(ask(words, pass_on=True, abandoned=_take_back))
     except ProgramFailed as error:
         raise (_refused(source, options, error) if error.exit_code == REFUSED else error) from None
     return Job(data["name"], data)

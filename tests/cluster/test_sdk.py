@@ -29,7 +29,7 @@ print("metrics", run.get_metrics(), run.get_tags(), [n for n in run.get_file_nam
 TRAIN = """
 import os, sys
 from azureml.core import Run
-print("found in", sys.modules["_phalanx_azureml"].__file__)
+print("found in", sys.modules["_phalanx_in_job"].__file__)
 run = Run.get_context()
 run.log("size", int(os.environ["OMPI_COMM_WORLD_SIZE"]))
 run.tag("seen", sys.argv[2])

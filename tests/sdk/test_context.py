@@ -17,6 +17,7 @@ import numpy
 import phalanx as px
 import pytest
 from phalanx import _progress
+from phalanx.ml import MLClient, command
 
 from .test_jobs import job
 
@@ -150,3 +151,53 @@ def test_a_job_in_one_line() -> None:
     assert _progress.summary(failed) == "n Failed, 2 nodes, rank 0 exited with code 1, loss 0.31"
     waiting = data | {"state": "Queued", "waiting_for": "2 slots", "ranks": [], "metrics": None}
     assert _progress.summary(waiting) == "n Queued, waits for 2 slots, 2 nodes"
+
+
+BARE = """
+import importlib.util, sys
+assert importlib.util.find_spec("yaml") is None
+import phalanx
+from azureml.core import Run
+phalanx.log(step=1, loss=0.5)
+Run.get_context().log("seen", phalanx.context().world)
+print(phalanx.__name__, phalanx.__version__, phalanx.Context.__module__)
+"""
+
+
+@pytest.mark.parametrize("how", ["dict", "file", "own way", "azure"])
+def test_a_job_needs_no_package_of_its_python(here: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    """A Python with nothing installed logs through `phalanx` and `azureml.core`."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", here / "bare"], check=True)
+    monkeypatch.setenv("PYTHONPATH", "")
+    (here / "bare.py").write_text(BARE)
+    made: Any = job(f"{here}/bare/bin/python bare.py", code=".")
+    if how == "own way":
+        made["environment_variables"] = {"PYTHONPATH": "/nowhere"}
+    if how == "azure":
+        made = command(**made)
+    if how == "file":
+        (here / "job.json").write_text(json.dumps(made))
+        made = "job.json"
+    done = px.submit(made).wait()
+    assert list(done.logs(rank=0)) == [f"phalanx {px.__version__} phalanx._context"]
+    assert {name: metric.last for name, metric in done.metrics.items()} == {"loss": 0.5, "seen": 1}
+    if how == "own way":
+        assert MLClient().jobs.get(done.name).environment_variables == {"PYTHONPATH": "/nowhere"}
+
+
+def test_a_package_that_is_installed_in_the_job_goes_first(here: Path) -> None:
+    (here / "site/phalanx").mkdir(parents=True)
+    (here / "site/phalanx/__init__.py").write_text("log = 'the installed one'\n")
+
+    line = f"{sys.executable} -c \"import sys; sys.path.append('site'); import phalanx; print(phalanx.log)\""
+    made = job(line, code=".", environment_variables={"PYTHONPATH": "/nowhere"})
+    assert list(px.submit(made).wait().logs(rank=0)) == ["the installed one"]
+
+
+def test_what_is_not_known_here_is_said(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    px.submit(job("true", compute="gpu-cluster")).wait()
+    said = capsys.readouterr().err
+    assert "compute gpu-cluster is not known here: running on this machine" in said
+    assert "environment any is not known here" in said
+    MLClient().jobs.create_or_update(command(**job("true", compute="gpu-cluster")))
+    assert "compute gpu-cluster is not known here" in capsys.readouterr().err

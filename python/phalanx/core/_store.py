@@ -8,20 +8,14 @@ They lie in `registry` and `datastores` of the folder that also holds the jobs (
 from __future__ import annotations
 
 import json
-import os
 import re
 from pathlib import Path
 from typing import Any
 
+from .._program import home as home
 from .exceptions import UserErrorException
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.\- ]{0,254}", re.ASCII)
-
-
-def home() -> Path:
-    """The folder of all jobs."""
-    named = os.environ.get("PHALANX_HOME")
-    return Path(named) if named else Path.home() / ".phalanx"
 
 
 def checked_name(name: str, what: str) -> str:

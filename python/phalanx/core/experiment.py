@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from .._check import refuse_unknown
 from . import _store
 from ._conversion import to_job
-from ._in_job import offer_azureml
 from ._runs import LoggingRun
 from .exceptions import ExperimentExecutionException, UserErrorException
 from .run import Run
@@ -84,7 +83,6 @@ class Experiment:
         job = to_job(whole, str(code), self.name, run_id, tags)
         if parent:
             job["parent_job_name"] = parent
-        offer_azureml(job)
         return self._submitted(job, whole, tags)
 
     def _submitted(self, job: dict[str, Any], config: RunConfiguration, tags: Any) -> ScriptRun:
@@ -92,7 +90,7 @@ class Experiment:
         from ..errors import InvalidArgument, ProgramFailed
 
         try:
-            submitted = submit_source(source_of(job), notes=True)
+            submitted = submit_source(source_of(job))
         except (ProgramFailed, InvalidArgument) as error:
             raise ExperimentExecutionException(str(error), inner_exception=error) from error
         run = ScriptRun(self, submitted.name)

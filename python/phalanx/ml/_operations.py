@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 from .. import _job, _submit
+from .._offer import without
 from .._progress import show_lines
 from .._states import FINAL
 from ..errors import InvalidJob, JobCanceled, JobFailed, JobNotFound, Problem
@@ -219,7 +220,7 @@ class JobOperations:
 
     def _entity(self, job: _job.Job) -> Any:
         data = job.data
-        entity: Any = job_from_spec(data["job"]) if data.get("job") else Command()
+        entity: Any = job_from_spec(without(data["job"])) if data.get("job") else Command()
         entity.name = data["name"]
         entity._status = data["state"]
         entity._folder = data["folder"]

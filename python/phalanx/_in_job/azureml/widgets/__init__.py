@@ -1,5 +1,5 @@
-"""See `_phalanx_azureml`, which finds what is meant."""
+"""See `_phalanx_in_job`, which finds what is meant."""
 
-from _phalanx_azureml import become  # type: ignore[import-not-found]
+from _phalanx_in_job import become  # type: ignore[import-not-found]
 
 become(__name__)

@@ -37,12 +37,11 @@ def _with_folder(way: str | None) -> str:
     return f"{way}:{_HERE}" if way else _HERE
 
 
-def offered(job: Mapping[str, Any], compute: str | None = None) -> dict[str, Any]:
+def offered(job: Mapping[str, Any], where: Path | None) -> dict[str, Any]:
     """`job` with what its programs need to import these modules, and `environment` does not give them.
 
-    `compute`: where it runs, if not where it says itself.
+    `where`: as `elsewhere` says.
     """
-    where = _elsewhere(str(compute or job.get("compute") or ""))
     variables = job.get("environment_variables")
     way = variables.get("PYTHONPATH") if isinstance(variables, Mapping) else None
     if where is None:
@@ -71,7 +70,7 @@ def without(job: Mapping[str, Any]) -> dict[str, Any]:
     return made
 
 
-def _elsewhere(compute: str) -> Path | None:
+def elsewhere(compute: str) -> Path | None:
     """Where a copy lies for the machines of a compute: in the folder that they share, else beside the jobs.
 
     None for this machine.

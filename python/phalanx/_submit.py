@@ -182,11 +182,13 @@ def submit_source(source: Source, options: Sequence[str] = (), compute: str | No
 
     The job's programs can import `phalanx` and `azureml.core`, whatever is installed in their Python.
     """
-    text = source.text
+    text, environment = source.text, _offer.environment()
     if source.data is not None:
-        text = _written(_offer.offered(source.data, compute), "").text
+        where = _offer.elsewhere(str(compute or source.data.get("compute") or ""))
+        text = _written(_offer.offered(source.data, where), "").text
+        environment = dict(os.environ) if where is not None else environment
     words = ["run", "--detach", *options, "--", source.argument]
-    ask = functools.partial(_program.ask, text=text, cwd=source.folder, env=_offer.environment())
+    ask = functools.partial(_program.ask, text=text, cwd=source.folder, env=environment)
     try:
         data = _program.mapping(ask(words, pass_on=True, abandoned=_take_back))
     except ProgramFailed as error:

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import difflib
 import os
+import sys
+import warnings
 from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
-from .errors import InvalidArgument
+from .errors import InvalidArgument, PhalanxWarning
+
+_PACKAGE = str(Path(__file__).parent)
 
 
 def describe(value: Any) -> str:
@@ -58,11 +64,27 @@ def check_number(name: str, value: Any, *, least: int | None = None, most: int |
     return number
 
 
+def warn(text: str) -> None:
+    """A PhalanxWarning at the line of the program that called this package; once for each line."""
+    level, frame = 1, sys._getframe()
+    back: FrameType | None = frame
+    while back is not None and back.f_code.co_filename.startswith(_PACKAGE):
+        level, back = level + 1, back.f_back
+    warnings.warn(text, PhalanxWarning, stacklevel=level)
+
+
+def near(name: str, names: Iterable[str]) -> str:
+    """`; did you mean NAME?`, with the nearest of `names`; empty where none is near."""
+    found = difflib.get_close_matches(name, sorted(names), 1)
+    return f"; did you mean {found[0]}?" if found else ""
+
+
 class Keywords:
     """What becomes of keywords that nobody knows.
 
     The Azure SDKs swallow them, so that a typing error is found on the cluster. Here they are errors, but for
-    programs that were written for those SDKs and run unchanged (`phalanx python`), which set `swallow`.
+    programs that were written for those SDKs and run unchanged (`phalanx python`), which set `swallow`:
+    there they are warnings.
     """
 
     swallow = False
@@ -70,14 +92,15 @@ class Keywords:
 
 def refuse_unknown(function: str, given: Mapping[str, Any], known: Iterable[str]) -> None:
     """An InvalidArgument for the first keyword that the function does not have, with the nearest that it
-    has.
+    has; a warning for each where they are swallowed.
     """
-    if Keywords.swallow:
-        return
     names = sorted(known)
     for name in given:
         if name in names:
             continue
-        near = difflib.get_close_matches(name, names, 1)
-        cure = f"; did you mean {near[0]}?" if near else f"; it has {', '.join(names)}"
-        raise InvalidArgument(f"{function}() has no keyword {name}{cure}")
+        cure = near(name, names)
+        if not Keywords.swallow:
+            raise InvalidArgument(
+                f"{function}() has no keyword {name}" + (cure or f"; it has {', '.join(names)}")
+            )
+        warn(f"{function}: {name} is ignored, as Azure ML does{cure}")

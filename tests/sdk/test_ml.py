@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy
+import phalanx as px
 import pytest
 import yaml
 from conftest import Phalanx, eventually
@@ -95,11 +96,40 @@ def test_resources_and_limits_are_flattened(here: Path) -> None:
         ),
     ],
 )
+@pytest.mark.filterwarnings("ignore::phalanx.PhalanxWarning")
 def test_a_dict_becomes_a_distribution(here: Path, given: dict[str, Any], made: Any) -> None:
     assert simple(distribution=given).distribution == made
     job = simple()
     job.distribution = given
     assert job.distribution == made
+
+
+@pytest.mark.parametrize(
+    "key, says",
+    [
+        (
+            "process_count",
+            "process_count is ignored, as Azure ML does: it is the old SDK's; write process_count_",
+        ),
+        ("process_count_per_instances", "did you mean process_count_per_instance?"),
+        ("zebra", "distribution: zebra is ignored, as Azure ML does"),
+    ],
+)
+def test_a_key_that_a_distribution_drops_is_said(here: Path, key: str, says: str) -> None:
+    with pytest.warns(px.PhalanxWarning) as said:
+        assert simple(distribution={"type": "pytorch", key: 2}).distribution == PyTorchDistribution()
+    assert [warning.filename for warning in said] == [__file__]
+    assert says in str(said[0].message)
+
+
+@pytest.mark.filterwarnings("error::phalanx.PhalanxWarning")
+@pytest.mark.parametrize("given", [{"launch": "node"}, {"type": "pytorch", "launch": "node"}])
+def test_a_launch_that_is_phalanx_own_is_kept(here: Path, given: dict[str, Any]) -> None:
+    client = MLClient()
+    done = client.jobs.create_or_update(simple("echo one", distribution=given, instance_count=2))
+    client.jobs.stream(done.name)
+    assert client.jobs.get(done.name)._to_dict()["distribution"] == given
+    assert len(px.Job(done.name).ranks) == 2
 
 
 def test_a_tensorflow_job_has_no_parameter_server_unless_asked() -> None:
@@ -157,6 +187,7 @@ def test_an_attribute_that_is_not_there_is_an_error(here: Path) -> None:
         job.distribution = "pytorch"
 
 
+@pytest.mark.filterwarnings("ignore::phalanx.PhalanxWarning")
 def test_programs_that_run_unchanged_may_have_any_keyword(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

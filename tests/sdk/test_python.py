@@ -139,6 +139,31 @@ def test_unknown_keywords_are_swallowed_as_azure_ml_does(here: Path) -> None:
     done = ours("-c", code)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("OfflineRun_")
+    for said in (
+        "Environment: nmae is ignored, as Azure ML does; did you mean name?",
+        "Experiment: tgas is ",
+    ):
+        assert done.stderr.count(said) == 1
+
+
+def test_typing_errors_are_said_with_their_line(here: Path) -> None:
+    (here / "submit.py").write_text(
+        "from azure.ai.ml import command\n"
+        "for _ in range(3):\n"
+        "    job = command(command='true', instnce_count=2)\n"
+        "job.distribtion = {'type': 'mpi'}\n"
+        "job.mine = 1\n"
+    )
+    done = ours("submit.py")
+    assert done.returncode == 0
+    said = [line for line in done.stderr.splitlines() if "PhalanxWarning" in line]
+    start = f"{here / 'submit.py'}"
+    assert said == [
+        f"{start}:3: PhalanxWarning: command: instnce_count is ignored, as Azure ML does; did you mean "
+        "instance_count?",
+        f"{start}:4: PhalanxWarning: Command: distribtion is ignored, as Azure ML does; did you mean "
+        "distribution?",
+    ]
 
 
 def test_nothing_is_left_of_it_in_other_processes(here: Path) -> None:

@@ -154,10 +154,11 @@ def job_from_spec(spec: Mapping[str, Any]) -> Any:
         **resources["other"],
     }
     distribution = spec.get("distribution", {})
-    if distribution.get("type") not in (None, "none", ""):
-        data["distribution"] = {
-            key: value for key, value in distribution.items() if (key, value) != ("launch", "process")
-        }
+    launch = distribution.get("launch")
+    if distribution.get("type") not in (None, "none", "") or launch not in (None, "process"):
+        known = ("type", "process_count_per_instance", "worker_count", "parameter_server_count")
+        data["distribution"] = {key: distribution[key] for key in known if distribution.get(key)}
+        data["distribution"].update({"launch": launch} if launch not in (None, "process") else {})
     if spec.get("timeout_s"):
         data["limits"] = {"timeout": int(spec["timeout_s"])}
     if spec.get("tasks"):

@@ -52,3 +52,7 @@ def unknown(function: str, given: Mapping[str, Any], known: Iterable[str]) -> No
 
 def is_path(value: Any) -> bool:
     return isinstance(value, (str, os.PathLike))
+
+
+near = _check.near
+warn = _check.warn

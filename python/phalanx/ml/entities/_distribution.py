@@ -102,6 +102,13 @@ class RayDistribution(DistributionConfiguration):
         )
 
 
+# Keys of the SDK v1, and what to write instead.
+_OF_V1 = {
+    "process_count": "process_count_per_instance",
+    "process_count_per_node": "process_count_per_instance",
+    "node_count": "resources.instance_count",
+}
+
 _KINDS: Mapping[str, type[DistributionConfiguration]] = {
     "pytorch": PyTorchDistribution,
     "tensorflow": TensorFlowDistribution,
@@ -113,22 +120,35 @@ _KINDS: Mapping[str, type[DistributionConfiguration]] = {
 def distribution_of(value: Any) -> DistributionConfiguration | None:
     """A distribution from what a job's `distribution` can be set to.
 
-    Of a dict, keys that the distribution does not have are dropped, as the Azure SDK does; `launch`, which is
-    Phalanx's own, is kept. Raises ValidationException.
+    Of a dict, keys that the distribution does not have are dropped, as the Azure SDK does, with a
+    PhalanxWarning; `launch`, which is Phalanx's own and needs no type, is kept. Raises ValidationException.
     """
     if value is None or isinstance(value, DistributionConfiguration):
         return value
     _check.kind("distribution", value, (Mapping,), "a dict or one of the Distribution classes")
     name = value.get("type")
     kinds = ", ".join(_KINDS)
+    if name is None and value.get("launch") is not None:
+        return _launched(DistributionConfiguration(), value)
     if name is None:
         raise ValidationException(f"distribution has no type; it must have one of {kinds}")
     made = _KINDS.get(str(name).lower())
     if made is None:
         raise ValidationException(f"distribution.type is {name!r}; it must be one of {kinds}")
     known = {key: value[key] for key in made._fields if key in value and key != "type"}
-    distribution = made(**known)
+    return _launched(made(**known), value)
+
+
+def _launched(made: DistributionConfiguration, value: Mapping[str, Any]) -> DistributionConfiguration:
+    """`made`, with `launch` of the dict it was made of; says what else of that it does not have."""
+    for key in value:
+        if key in made._fields or key in ("type", "launch"):
+            continue
+        cure = _check.near(key, made._fields)
+        if key in _OF_V1:
+            cure = f": it is the old SDK's; write {_OF_V1[key]}"
+        _check.warn(f"distribution: {key} is ignored, as Azure ML does{cure}")
     if value.get("launch") is not None:
-        distribution._fields = (*made._fields, "launch")
-        distribution.launch = value["launch"]  # type: ignore[attr-defined]
-    return distribution
+        made._fields = (*made._fields, "launch")
+        made.launch = value["launch"]  # type: ignore[attr-defined]
+    return made

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -71,10 +70,11 @@ class Job:
 
     def __setattr__(self, name: str, value: Any) -> None:
         known = name.startswith("_") or name in self._attributes or hasattr(type(self), name)
+        cure = "" if known else _check.near(name, self._attributes)
         if not known and not Keywords.swallow:
-            near = difflib.get_close_matches(name, self._attributes, 1)
-            cure = f"; did you mean {near[0]}?" if near else ""
             raise ValidationException(f"a {type(self).__name__} has no attribute {name}{cure}")
+        if cure:
+            _check.warn(f"{type(self).__name__}: {name} is ignored, as Azure ML does{cure}")
         object.__setattr__(self, name, value)
 
     @property

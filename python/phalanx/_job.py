@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from datetime import datetime
@@ -240,7 +239,13 @@ class Job:
         words = ["download", "--download-path", os.fspath(path)]
         words += [] if output is None else ["--output-name", output]
         words += (["--all"] if all else []) + (["--force"] if force else [])
-        _program.call([*words, "--", self._name])
+        try:
+            _program.call([*words, "--", self._name])
+        except ProgramFailed as error:
+            text = str(error).replace(
+                "--force overwrites, -p chooses", "force=True overwrites, path= chooses"
+            )
+            raise ProgramFailed(text, exit_code=error.exit_code, command=error.command) from None
         return Path(path)
 
     def stream(self, *, check: bool = True, out: IO[str] | None = None) -> Job:
@@ -249,14 +254,13 @@ class Job:
         A terminal gets the program's own display, with progress bars; a notebook its state above the lines.
 
         `out`: instead of sys.stdout. Raises as `wait` does. Ctrl-C ends the watching only: the job runs on,
-        and a line on sys.stderr says how to stop it.
+        and the KeyboardInterrupt says how to stop it.
         """
         try:
             show_lines(self, out)
             return self.wait(check=check)
         except KeyboardInterrupt:
-            print(self.how_to_stop(), file=sys.stderr, flush=True)
-            raise
+            raise KeyboardInterrupt(self.how_to_stop()) from None
 
     def how_to_stop(self) -> str:
         """What to tell someone who no longer watches."""

@@ -34,10 +34,14 @@ def is_terminal(out: IO[str]) -> bool:
 def show_in_terminal(job: Job) -> None:
     """The program's own display, until the job has ended. Raises KeyboardInterrupt, as a Ctrl-C here does."""
     sys.stdout.flush()
-    with _program.start(["logs", "--follow", "--", job.name], stdout=None, stderr=None) as process:
-        code = process.wait()
-    if code in (130, -2):
-        raise KeyboardInterrupt
+    try:
+        with _program.start(["logs", "--follow", "--", job.name], stdout=None, stderr=None) as process:
+            code = process.wait()
+        if code in (130, -2):
+            raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        print("\r\x1b[J", end="", flush=True)  # the last line of the display, which has no end
+        raise
     if code != 0:
         raise ProgramFailed(f"`phalanx logs {job.name} --follow` ended with exit code {code}", exit_code=code)
 

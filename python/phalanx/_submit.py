@@ -114,7 +114,8 @@ def problems_of(source: Source, found: Mapping[str, Any]) -> list[Problem]:
             continue
         place = (entry["line"], entry["column"])  # the beginning: of the whole job
         key = _yaml.key_at(source.text, *place) if place > (1, 1) else ""
-        problems.append(Problem(entry["text"], entry["error"], key=key))
+        text = entry["text"].replace("the folder of the job file", source.folder or "the current folder")
+        problems.append(Problem(text, entry["error"], key=key))
     return problems
 
 
@@ -211,7 +212,8 @@ def run(
     """Submits a job, shows what it prints until it has ended, and returns it.
 
     Arguments as of `submit`. Raises JobFailed when the job failed, and JobCanceled when it was stopped,
-    unless `check` is false. Ctrl-C ends the watching only: the job runs on, and a line says how to stop it.
+    unless `check` is false. Ctrl-C ends the watching only: the job runs on, and the KeyboardInterrupt says
+    how to stop it.
     """
     submitted = submit(
         job,

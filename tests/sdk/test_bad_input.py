@@ -89,6 +89,12 @@ def test_every_mistake_of_a_job_is_told_with_its_key(here: Path) -> None:
         px.submit(job("cat ${{inputs.d}}", inputs={"d": {"path": "absent"}}))
 
 
+def test_a_path_that_is_not_there_is_told_with_the_folder_it_is_of(here: Path) -> None:
+    with pytest.raises(px.InvalidJob) as caught:
+        px.submit(job("true", code="nowhere"))
+    assert f"paths are relative to {here}" in str(caught.value)
+
+
 def test_every_mistake_of_a_file_is_told_with_its_line(here: Path) -> None:
     (here / "job.yml").write_text(
         "command: echo\nenvironment: azureml:a@latest\nresources: {instance_count: two}\n"
@@ -271,7 +277,7 @@ def test_ctrl_c_in_a_stream_leaves_the_job_running(here: Path, phalanx: Phalanx,
         "job = phalanx.submit(job, name='mine')\n"
         "try:\n"
         f"    {how}\n"
-        "except KeyboardInterrupt:\n    print('KeyboardInterrupt', flush=True)\n"
+        "except KeyboardInterrupt as error:\n    print('KeyboardInterrupt', error, flush=True)\n"
         "except JobException as error:\n    print('JobException', error, flush=True)\n"
     )
     with subprocess.Popen(

@@ -141,6 +141,33 @@ def test_a_terminal_gets_the_programs_own_display(here: Path) -> None:
     assert b"\x1b[" in seen  # colours: it knows that it has a terminal
 
 
+def test_ctrl_c_in_a_terminal_says_last_how_to_stop(here: Path) -> None:
+    script = (
+        "import phalanx\n"
+        "j = {'command': 'echo is up; sleep 1000', 'environment': 'azureml:a@latest'}\n"
+        "phalanx.run(j, name='mine')\n"
+    )
+    process, main = pty.fork()
+    if process == 0:
+        os.execv(sys.executable, [sys.executable, "-c", script])
+    seen = b""
+    with contextlib.suppress(OSError):  # the other end is closed
+        while block := os.read(main, 4096):
+            seen += block
+            if b"ranks alive" in seen and b"^C" not in seen and b"is up" in seen:
+                os.write(main, b"\x03")
+    os.close(main)
+    os.waitpid(process, 0)
+    said = seen.decode().strip().split("\r\n")
+    assert said[-1].startswith("KeyboardInterrupt: job mine runs on: `phalanx logs mine --follow` shows it")
+    assert said[-1].endswith("`phalanx cancel mine` stops it")
+    (first,) = [line for line in said if line.endswith("Traceback (most recent call last):")]
+    assert first.split("\r")[-1] == "\x1b[JTraceback (most recent call last):"  # no status line before it
+    assert b"subprocess.py" not in seen
+    assert px.Job("mine").state == "Running"
+    px.Job("mine").cancel(kill=True)
+
+
 def test_a_job_in_one_line() -> None:
     data = {
         "name": "n", "state": "Running", "waiting_for": "", "nodes_wanted": 2, "verdict": None,

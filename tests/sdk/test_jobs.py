@@ -175,7 +175,7 @@ def test_outputs_and_download(here: Path) -> None:
     assert done.download("got", all=True) == Path("got")
     assert (here / "got/named-outputs/model/m").read_text() == "m\n"
     assert (here / "got/artifacts/outputs/o").read_text() == "o\n"
-    with pytest.raises(px.ProgramFailed, match="--force"):
+    with pytest.raises(px.ProgramFailed, match=r"force=True overwrites, path= chooses another folder"):
         done.download("got", all=True)
 
 

@@ -111,6 +111,19 @@ def test_what_nothing_stands_in_for_is_said(here: Path) -> None:
     assert "No module named 'azureml.core.webservice': Phalanx has nothing that stands in for it" in said
     said = ours("-c", "from azureml.pipeline.core import Pipeline").stderr
     assert "No module named 'azureml.pipeline': Phalanx has nothing that stands in for it" in said
+    for name, module in (
+        ("dsl", "azure.ai.ml"),
+        ("PipelineJob", "azure.ai.ml.entities"),
+        ("x", "azureml.core"),
+    ):
+        said = ours("-c", f"from {module} import {name}").stderr
+        assert (
+            f"cannot import name {name!r} from {module!r}: Phalanx has nothing that stands in for it" in said
+        )
+    code = "import azure.ai.ml as m; print(hasattr(m, 'dsl')); from azureml.core import runconfig; m.dsl"
+    done = ours("-c", code)
+    assert done.stdout == "False\n"
+    assert "module 'azure.ai.ml' has no attribute 'dsl': Phalanx has nothing" in done.stderr
     assert "No module named 'azure.storage'" in ours("-c", "import azure.storage").stderr
 
 

@@ -18,6 +18,9 @@
 network. Source: azureml-core 1.61, whose names, defaults, checks and messages these are.
 """
 
+from typing import TYPE_CHECKING
+
+from .._absent import absent
 from .compute import ComputeTarget
 from .container_registry import ContainerRegistry
 from .dataset import Dataset
@@ -48,3 +51,8 @@ __all__ = [
     "Workspace",
     "get_run",
 ]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        absent(__name__, name)

@@ -18,6 +18,9 @@ keyword that does not exist is an error, there is no login, and jobs are command
 components).
 """
 
+from typing import TYPE_CHECKING
+
+from .._absent import absent
 from . import constants, entities, exceptions
 from ._client import MLClient
 from ._command_func import command
@@ -50,3 +53,8 @@ __all__ = [
     "exceptions",
     "load_job",
 ]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        absent(__name__, name)

@@ -3,6 +3,9 @@
 Contract: azure-ai-ml 1.28 to 1.35. Unlike there, a keyword or attribute that does not exist is an error.
 """
 
+from typing import TYPE_CHECKING
+
+from ..._absent import absent
 from ._assets import BuildContext, Data, Environment
 from ._command import Command, CommandJob
 from ._distribution import (
@@ -55,3 +58,8 @@ __all__ = [
     "ValidationResult",
     "VsCodeJobService",
 ]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        absent(__name__, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
@@ -13,18 +13,9 @@ from typing import IO, Any
 from . import _program
 from ._lines import LogLines
 from ._progress import show_lines
-from ._states import CANCELED, COMPLETED, FINAL
+from ._states import CANCELED, COMPLETED, FINAL, looks
 from ._view import Metric, Node, Rank, time_of
 from .errors import InvalidArgument, JobCanceled, JobFailed, JobNotFound, ProgramFailed, Verdict, WaitTimeout
-
-_FIRST_LOOK, _LATER_LOOKS = 0.02, 1.0  # seconds between looks at a job: at first, and at most
-
-
-def _looks() -> Iterator[float]:
-    seconds = _FIRST_LOOK
-    while True:
-        yield seconds
-        seconds = min(seconds * 1.3, _LATER_LOOKS)
 
 
 class Job:
@@ -129,7 +120,7 @@ class Job:
         it was stopped), unless `check` is false, and WaitTimeout when the time is over: the job runs on then.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
-        for seconds in _looks():
+        for seconds in looks():
             if self.ended:
                 break
             time.sleep(self._until(seconds, deadline, timeout))
@@ -138,7 +129,7 @@ class Job:
     async def wait_async(self, timeout: float | None = None, *, check: bool = True) -> Job:
         """As `wait`, for asyncio. Cancelling the task ends the waiting, not the job."""
         deadline = None if timeout is None else time.monotonic() + timeout
-        for seconds in _looks():
+        for seconds in looks():
             if await asyncio.to_thread(lambda: self.ended):
                 break
             await asyncio.sleep(self._until(seconds, deadline, timeout))
@@ -168,13 +159,15 @@ class Job:
         tail: int | None = None,
         prefix: bool = True,
     ) -> LogLines:
-        """Its lines, one by one, without their newlines; bytes that are no UTF-8 become U+FFFD.
+        """Its lines, one by one, without their newlines; bytes that are no UTF-8 become U+FFFD. Of
+        a line that was written over again and again (a progress bar) it is what stood there last.
 
         `rank` or `task`: of this one only, without prefixes; else of all, each with `[node/rank]` before it
         unless `prefix` is false. `follow`: go on until it has ended. `tail`: the last so many lines of each
         process.
         """
-        return LogLines(self._log_words(rank, task, follow, tail, prefix))
+        prefixed = prefix and rank is None and task is None
+        return LogLines(self._log_words(rank, task, follow, tail, prefix), prefixed=prefixed)
 
     async def logs_async(
         self,

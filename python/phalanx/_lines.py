@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterator
 from types import TracebackType
 
 from . import _program
 
+# Before a line of several processes: `[0/1] `, `[ranks 0-3] `, `[first task] `. Programs write such too.
+_PREFIX = re.compile(r"\[[^\]\r]*\] ")
+
+
+def shown(line: str, prefixed: bool) -> str:
+    """A line as a terminal shows it at last: of a progress bar only what was written after the last return.
+
+    `prefixed`: the program may have written before it whose line it is.
+    """
+    line = line.rstrip("\r")
+    over, wrote_over, last = line.rpartition("\r")
+    if not wrote_over:
+        return line
+    prefix = _PREFIX.match(over) if prefixed else None
+    if prefix is None or (_PREFIX.match(last) and not _PREFIX.match(over, prefix.end())):
+        return last
+    return prefix.group() + last
+
 
 class LogLines(Iterator[str]):
     """An iterator over lines, which is a process of the program. `with` or `close()` ends it early."""
 
-    def __init__(self, words: list[str]) -> None:
+    def __init__(self, words: list[str], *, prefixed: bool = False) -> None:
         # A file, not a pipe: nobody reads it before the end.
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         try:
@@ -20,6 +39,7 @@ class LogLines(Iterator[str]):
         except BaseException:
             self._said.close()
             raise
+        self._prefixed = prefixed
         self._words = [str(word) for word in words]
         self._closed = False
 
@@ -28,7 +48,8 @@ class LogLines(Iterator[str]):
         assert out is not None
         line = b"" if self._closed else out.readline()
         if line:
-            return (line[:-1] if line.endswith(b"\n") else line).decode("utf-8", "replace")
+            text = (line[:-1] if line.endswith(b"\n") else line).decode("utf-8", "replace")
+            return shown(text, self._prefixed)
         self._check()
         raise StopIteration
 

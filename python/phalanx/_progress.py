@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import IO, TYPE_CHECKING, Any
 
 from . import _program
+from ._states import WAITING, looks
 from .errors import ProgramFailed
 
 if TYPE_CHECKING:
@@ -80,6 +81,19 @@ def summary(data: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
+def show_waiting(job: Job, out: IO[str]) -> None:
+    """Says once what a job waits for that cannot start yet, and returns when it is no longer queued."""
+    said = False
+    for seconds in looks():
+        data = job.data
+        if data["state"] not in WAITING:
+            return
+        if data.get("waiting_for") and not said:
+            print(f"{job.name} {data['state']}: waits for {data['waiting_for']}", file=out, flush=True)
+            said = True
+        time.sleep(seconds)
+
+
 def in_notebook() -> bool:
     """Whether this is the kernel of a notebook."""
     ipython = sys.modules.get("IPython")
@@ -94,6 +108,7 @@ def show_lines(job: Job, out: IO[str] | None) -> None:
         show_in_terminal(job)
         return
     board = Notebook(job) if out is None and in_notebook() else None
+    show_waiting(job, to)
     with job.logs(follow=True) as lines:
         for line in _watched(lines, board):
             print(line, file=to, flush=True)

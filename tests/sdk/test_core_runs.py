@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -217,11 +218,41 @@ def test_a_run_that_failed_raises_its_verdict(submit: Submit, capsys: pytest.Cap
     assert (caught.value.name, caught.value.exit_code, caught.value.verdict.rank) == (run.id, 1, 0)
     error = json.loads(caught.value.error_details)["error"]
     assert (error["code"], error["exitCode"]) == ("UserError", 1)
+    assert error["log"] == f"phalanx logs {run.id} --rank 0"
+    assert list(error)[-1] in ("log", "hint")
     details = run.wait_for_completion(raise_on_error=False)
     assert details["status"] == "Failed"
     assert details["error"] == {"error": error}
     with pytest.raises(ActivityFailedException):
         run.wait_for_completion()
+
+
+class MakesRoom(io.StringIO):
+    """Takes what is printed, and ends a run when something waits."""
+
+    def __init__(self, holding: Run) -> None:
+        super().__init__()
+        self.holding = holding
+
+    def write(self, text: str) -> int:
+        if "waits for" in text:
+            self.holding.cancel()
+        return super().write(text)
+
+
+def test_what_a_run_waits_for_is_shown(submit: Submit, monkeypatch: pytest.MonkeyPatch) -> None:
+    slots = len(os.sched_getaffinity(0))
+    config = MpiConfiguration(process_count_per_node=slots)
+    holding = submit("import time\ntime.sleep(1000)", distributed_job_config=config)
+    eventually(lambda: holding.get_status() == "Running")
+    waiting = submit("print('had room')")
+    eventually(lambda: waiting.get_detailed_status()["details"])
+    printed = MakesRoom(holding)
+    monkeypatch.setattr(sys, "stdout", printed)
+    waiting.wait_for_completion(show_output=True)
+    out = printed.getvalue()
+    assert out.count(f"{waiting.id} Queued: waits for ") == 1
+    assert out.index("Queued: waits for") < out.index("had room")
 
 
 def test_a_run_is_canceled(submit: Submit) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import phalanx as px
 import pytest
 from conftest import eventually
+from phalanx._lines import shown
 
 ANY = "azureml:any@latest"
 
@@ -105,6 +106,17 @@ def test_logs_follow_rank_and_tail(here: Path) -> None:
     assert list(running.logs(rank=1, tail=1)) == ["last 1"]
     assert list(running.logs(prefix=False)) == ["first 0", "last 0", "first 1", "last 1"]
     assert set(running.logs(tail=1, follow=True)) == {"[0/0] last 0", "[0/1] last 1"}
+
+
+def test_of_a_progress_bar_the_last_is_a_line(here: Path) -> None:
+    done = px.submit(
+        job(r"printf ' 10%%\r 20%%\rdone %s\nplain %s\r\n' $RANK $RANK"), procs_per_node=2
+    ).wait()
+    assert list(done.logs(rank=1)) == ["done 1", "plain 1"]
+    assert sorted(done.logs()) == ["[0/0] done 0", "[0/0] plain 0", "[0/1] done 1", "[0/1] plain 1"]
+    assert shown("[1/9] a\r[2/9] b", True) == "[2/9] b"
+    assert shown("[0/1] [1/9] a\r[2/9] b", True) == "[0/1] [2/9] b"
+    assert shown("[0/1] a\rb", False) == "b"
 
 
 def test_lines_that_are_no_text_do_not_hurt(here: Path) -> None:

@@ -208,9 +208,13 @@ class Run(RunLogging, RunFiles):
             verdict.get("text") or "Detailed error not set on the Run. Please check the logs for details."
         )
         error = {"code": "UserError", "message": message, "exitCode": data.get("exit_code")}
-        for key in ("reason", "hint", "rank", "host", "last_lines"):
+        for key in ("reason", "rank", "host", "last_lines"):
             if verdict.get(key) not in (None, "", []):
                 error[key] = verdict[key]
+        if data.get("name"):  # else it is no job
+            rank = verdict.get("rank")
+            error["log"] = f"phalanx logs {data['name']}" + (f" --rank {rank}" if rank is not None else "")
+        error.update({"hint": verdict["hint"]} if verdict.get("hint") else {})
         return {"error": error}
 
     def get_details_with_logs(self) -> dict[str, Any]:
@@ -258,10 +262,13 @@ class Run(RunLogging, RunFiles):
         self._job.wait(check=False)
 
     def _stream(self, out: TextIO, raise_on_error: bool) -> None:
+        from .._progress import show_waiting
+
         place = self.get_portal_url()
         out.write(f"RunId: {self.id}\nWeb View: {place}\n")
         title = "Streaming user_logs"
         out.write(f"\n{title}\n{'=' * len(title)}\n\n")
+        show_waiting(self._job, out)
         with self._job.logs(follow=True) as lines:
             for line in lines:
                 print(line, file=out, flush=True)

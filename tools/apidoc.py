@@ -23,12 +23,16 @@ MADE = "<!-- Made by tools/apidoc.py from the docstrings in python/phalanx: chan
 
 CORE = ("runconfig", "conda_dependencies", "compute", "data", "exceptions", "authentication", "widgets")
 ML = ("entities", "constants", "exceptions")
-TITLES = {"phalanx.ml._operations": "`MLClient.jobs`"}  # of modules that are not imported by their name
+# Of modules that are not imported by their name.
+TITLES = {
+    "phalanx.ml._operations": "`MLClient.jobs`",
+    "phalanx.ml._assets_operations": "`MLClient.compute`, `.environments`, `.data`",
+}
 PAGES = {
     "python-api.md": ("The Python API", ["phalanx"]),
     "python-api-v2.md": (
         "The Python API: names of the Azure ML SDK v2",
-        ["phalanx.ml", *(f"phalanx.ml.{name}" for name in ("_operations", *ML))],
+        ["phalanx.ml", *(f"phalanx.ml.{name}" for name in ("_operations", "_assets_operations", *ML))],
     ),
     "python-api-v1.md": (
         "The Python API: names of the Azure ML SDK v1",

@@ -380,8 +380,10 @@ def test_what_is_not_there_is_said(here: Path) -> None:
             ask("absent")
     with pytest.raises(AttributeError, match=r"has MLClient\.jobs"):
         _ = client.datastores
-    with pytest.raises(ValidationException, match="keeps jobs only"):
-        client.create_or_update(Data(name="d", path="x"))
+    with pytest.raises(ValidationException, match="Phalanx has jobs, data, environments and computes"):
+        client.create_or_update(Input(path="x"))
+    with pytest.raises(ResourceNotFoundError, match="no data d:latest; there is none"):
+        client.data.get("d")
     with pytest.raises(ValidationException, match="not run here"):
         simple().sweep(primary_metric="x", goal="maximize")
 

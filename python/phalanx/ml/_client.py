@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ._operations import JobOperations
-from .entities import Environment, Job
+from ._assets_operations import ComputeOperations, DataOperations, EnvironmentOperations
+from ._operations import JobOperations, Poller
+from .entities import Compute, Data, Environment, Job
 from .entities import _check as check
 from .exceptions import ValidationException
 
@@ -27,16 +28,6 @@ _KNOWN = [
     "ws_enable_telemetry",
     "private_features_enabled",
 ]
-
-
-class EnvironmentOperations:
-    """Environments by name. What a name means here stands in `environments.yml`; nothing is looked up."""
-
-    def get(self, name: str, version: str | None = None, label: str | None = None) -> Environment:
-        """A reference to an environment: `azureml:NAME:VERSION`, or `NAME@latest`."""
-        if version and label:
-            raise ValidationException("environments.get has both version and label; give one of them")
-        return Environment(name=name, version=version)
 
 
 class MLClient:
@@ -62,7 +53,9 @@ class MLClient:
         self.workspace_name = check.text("workspace_name", workspace_name)
         self.registry_name = check.text("registry_name", registry_name)
         self.jobs = JobOperations()
+        self.compute = ComputeOperations()
         self.environments = EnvironmentOperations()
+        self.data = DataOperations()
 
     @classmethod
     def from_config(
@@ -90,21 +83,31 @@ class MLClient:
         return cls(credential, resource_group_name=data.get("resource_group"), **names, **kwargs)
 
     def create_or_update(self, entity: Any, **kwargs: Any) -> Any:
-        """Submits a job and returns it, as `jobs.create_or_update`. Other entities of Azure's are not kept
-        here.
+        """Submits a job and returns it, as `jobs.create_or_update`; of data and environments as `data` and
+        `environments` do.
         """
         if isinstance(entity, Job) or type(entity).__module__.startswith("azure.ai.ml."):
             return self.jobs.create_or_update(entity, **kwargs)
+        check.unknown("create_or_update", kwargs, ["entity"])
+        if isinstance(entity, Data):
+            return self.data.create_or_update(entity)
+        if isinstance(entity, Environment):
+            return self.environments.create_or_update(entity)
         raise ValidationException(
-            f"entity is a {type(entity).__name__}; Phalanx keeps jobs only. Data and environments need not "
-            "be registered: give their path to an Input, their name to a job"
+            f"entity is a {type(entity).__name__}; Phalanx has jobs, data, environments and computes"
+        )
+
+    def begin_create_or_update(self, entity: Any, **kwargs: Any) -> Poller:
+        """As `compute.begin_create_or_update`."""
+        return self.compute.begin_create_or_update(
+            check.kind("entity", entity, (Compute,), "a Compute"), **kwargs
         )
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
         raise AttributeError(
-            f"MLClient.{name} is not there: Phalanx has MLClient.jobs and MLClient.environments"
+            f"MLClient.{name} is not there: Phalanx has MLClient.jobs, .compute, .environments and .data"
         )
 
     def __repr__(self) -> str:

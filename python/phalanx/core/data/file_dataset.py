@@ -28,7 +28,9 @@ class AbstractDataset:
 
     _tabular = False
 
-    def __init__(self, path: str, name: str | None = None, version: int | None = None, **more: Any) -> None:
+    def __init__(
+        self, path: str, name: str | None = None, version: int | str | None = None, **more: Any
+    ) -> None:
         self._path = path
         self.name = name
         self.version = version
@@ -138,9 +140,9 @@ class TabularDataset(AbstractDataset):
 
 
 def _of(name: str, version: str, data: dict[str, Any]) -> AbstractDataset:
-    more = {
+    more: dict[str, Any] = {
         "name": name,
-        "version": int(version),
+        "version": int(version) if version.isdigit() else version,
         "description": data["description"],
         "tags": data["tags"],
     }

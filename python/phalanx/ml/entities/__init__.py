@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ..._absent import absent
 from ._assets import BuildContext, Data, Environment
 from ._command import Command, CommandJob
+from ._compute import AmlCompute, Compute, ComputeInstance
 from ._distribution import (
     DistributionConfiguration,
     MpiDistribution,
@@ -31,11 +32,14 @@ from ._resources import CommandJobLimits, JobResourceConfiguration, QueueSetting
 from ._validation import ValidationResult
 
 __all__ = [
+    "AmlCompute",
     "AmlTokenConfiguration",
     "BuildContext",
     "Command",
     "CommandJob",
     "CommandJobLimits",
+    "Compute",
+    "ComputeInstance",
     "Data",
     "DistributionConfiguration",
     "Environment",

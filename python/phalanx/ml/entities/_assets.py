@@ -84,7 +84,9 @@ class Environment(Part):
 
 
 class Data(Part):
-    """Data with a name. Here it is where it is: `path` is a local file or folder, or a URI."""
+    """Data with a name. Here it is where it is: `path` is a local file or folder. `id`: what an `Input` names
+    it by, `azureml:NAME:VERSION`.
+    """
 
     _fields = ("name", "version", "description", "tags", "properties", "path", "type")
 
@@ -108,3 +110,7 @@ class Data(Part):
         self.properties = dict(properties or {})
         self.path = None if path is None else str(path)
         self.type = type
+
+    @property
+    def id(self) -> str | None:
+        return f"azureml:{self.name}:{self.version}" if self.name and self.version else None

@@ -111,6 +111,8 @@ class Job:
         """The job file and the folder that its relative paths are of, for `phalanx.submit`."""
         data = self._to_dict()
         data.setdefault("experiment_name", Path(_program.current_folder()).name or None)
+        if isinstance(data.get("inputs"), dict):
+            data["inputs"] = {name: _found(item) for name, item in data["inputs"].items()}
         return {key: value for key, value in data.items() if value is not None}, self._base
 
     def dump(self, dest: str | os.PathLike[str] | IO[str], **kwargs: Any) -> None:
@@ -141,6 +143,13 @@ class Job:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, status={self.status!r})"
+
+
+def _found(item: Any) -> Any:
+    """An input, with the path of data that is registered here."""
+    from ._paths import registered
+
+    return {**item, "path": registered(item["path"])} if isinstance(item, dict) and "path" in item else item
 
 
 def without_empty(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:

@@ -5,9 +5,25 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 # As the program has it: a URI, an azureml: name or an ARM id is no local path.
 _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|azureml:|runs:/|git\+|/subscriptions/|.*\$\{\{")
+
+_REGISTERED = re.compile(r"azureml:([^:@/]+)(?::([^:@/]+)|@latest)")
+
+
+def registered(path: Any) -> Any:
+    """The path of data that was registered here (by `MLClient.data`, or `Dataset.register` of the SDK v1);
+    others as they are.
+    """
+    asset = _REGISTERED.fullmatch(path) if isinstance(path, str) else None
+    if asset is None:
+        return path
+    from ...core import _store
+
+    found = _store.get("datasets", *asset.groups())
+    return path if found is None else found[1]["path"]
 
 
 def is_local(path: str | None) -> bool:

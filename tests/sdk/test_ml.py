@@ -32,7 +32,6 @@ from phalanx.ml import (
 from phalanx.ml.constants import AssetTypes, InputOutputModes, ListViewType
 from phalanx.ml.entities import (
     Command,
-    Data,
     Environment,
     JobResourceConfiguration,
     JobService,

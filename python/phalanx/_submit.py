@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from ._check import check_mapping, check_number, check_text
 from ._job import Job
 from .errors import InvalidArgument, InvalidJob, Problem, ProgramFailed
 
+UNSUPPORTED = "cannot run here yet: "  # before what is right, and has no counterpart here
 REFUSED = 125  # the exit code of `phalanx run` for a job that it does not start
 
 
@@ -126,6 +127,7 @@ def _refused(source: Source, options: Sequence[str], error: ProgramFailed) -> Pr
         problems = problems_of(source, find_problems(source, sets))
     except ProgramFailed:
         return error
+    problems = [replace(each, text=each.text.replace(UNSUPPORTED, "", 1)) for each in problems]
     wrong = [problem for problem in problems if problem.error]
     if not wrong:
         return _without_places(source, error)

@@ -109,7 +109,8 @@ class Metrics : public Command {
  private:
   static std::string nothing_logged(const job::JobView& view) {
     return view.name + (job::is_final(view.state) ? " has logged no metrics" : " has logged no metrics yet") +
-           ": phalanx.log(loss=0.5) in its program does, Azure ML's Run.log and MLflow's log_metric";
+           ": phalanx.log(loss=0.5) in its program does, and azureml's Run.get_context().log, and MLflow's "
+           "log_metric";
   }
 
   static std::vector<int> ranks_of(const metrics::Logged& logged) {

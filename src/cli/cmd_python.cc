@@ -24,8 +24,8 @@ constexpr const char* kStart =
     "    found = None\n"
     "if found is None:\n"
     "    sys.stderr.write('phalanx: the Python package phalanx is not installed for ' + sys.executable\n"
-    "        + ': `' + sys.executable + ' -m pip install phalanx` installs it; PHALANX_PYTHON names another "
-    "Python\\n')\n"
+    "        + ': `' + sys.executable + ' -m pip install .` in Phalanx\\'s source tree installs it; "
+    "PHALANX_PYTHON names another Python\\n')\n"
     "    sys.exit(125)\n"
     "runpy.run_module('phalanx._python', run_name='__main__', alter_sys=True)\n";
 

@@ -40,9 +40,10 @@ constexpr CommandInfo kCommands[] = {
      "phalanx exec --compute lab --sudo -- apt-get install -y python3-venv",
      Exit::refused, make_exec},
     {"python", "Run", "SCRIPT [ARGS...]", "Run a Python script that submits jobs to Azure ML, here instead",
-     "What it imports of azure.ai.ml and azureml.core is the package phalanx, and nothing else changes. The "
-     "Python is\n"
-     "$PHALANX_PYTHON, or python3 in PATH; the package has to be installed there (`pip install phalanx`).",
+     "What it imports of azure.ai.ml and azureml.core is the package phalanx, and nothing else changes.\n"
+     "The Python is $PHALANX_PYTHON, or python3 in PATH; the package has to be installed there:\n"
+     "`PYTHON -m pip install SOURCE_TREE`, the folder with Phalanx's sources.\n"
+     "docs/azure-programs.md says what the names in a script mean here.",
      "phalanx python submit.py --epochs 3", Exit::refused, make_python},
     {"list", "Look", "[options]", "List jobs, newest first",
      "--metrics adds columns with the last value of metrics: of those named, else of the first three there "
@@ -58,9 +59,8 @@ constexpr CommandInfo kCommands[] = {
      "phalanx logs neat_gas --follow",
      Exit::usage, make_logs},
     {"metrics", "Look", "[NAME [METRIC...]] [options]", "Plot what a job's processes have logged",
-     "Without NAME: the latest job. What counts is what they write with phalanx.log(loss=0.5), with MLflow, "
-     "or as\n"
-     "lines into the file $PHALANX_METRICS: docs/command-line.md.\n"
+     "Without NAME: the latest job. What counts is what they write with phalanx.log(loss=0.5), azureml's\n"
+     "Run.get_context().log, with MLflow, or as lines into the file $PHALANX_METRICS: docs/command-line.md.\n"
      "Without METRIC: the first six in the terminal, all of them elsewhere. -o table is the values in short.",
      "phalanx metrics\nphalanx metrics neat_gas loss --rank 0\nphalanx metrics neat_gas --png loss.png\n"
      "phalanx metrics neat_gas -o tsv",

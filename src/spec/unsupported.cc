@@ -19,18 +19,18 @@ void check_framework(const JobSpec& spec, const Places& places, Report& blocking
 
 void check_data(const JobSpec& spec, const Places& places, Report& blocking) {
   if (!spec.code.empty() && !is_local_path(spec.code))
-    blocking.error(place_of(places, "code"), "code from '" + shown(spec.code, kLongest) +
-                                                 "' is not done yet; download it and name the folder");
+    blocking.error(place_of(places, "code"), "Phalanx does not fetch code: '" + shown(spec.code, kLongest) +
+                                                 "'; download it and name the folder");
   for (const auto& [name, input] : spec.inputs)
     if (!input.literal && !is_local_path(input.path) && !input.path.starts_with("azureml://jobs/"))
       blocking.error(place_of(places, "inputs." + name + ".path"),
-                     "inputs." + name + " from '" + shown(input.path, kLongest) +
-                         "' is not done yet; download it and write its local path");
+                     "Phalanx does not fetch data assets, datastores or URLs: '" +
+                         shown(input.path, kLongest) + "'; download it and write its local path");
   for (const auto& [name, output] : spec.outputs)
     if (!output.path.empty() && output.path.find("${{") == std::string::npos && !is_local_path(output.path))
       blocking.error(place_of(places, "outputs." + name + ".path"),
-                     "outputs." + name + " to '" + shown(output.path, kLongest) +
-                         "' is not done yet; write a local path, or leave path out");
+                     "Phalanx does not write to data assets, datastores or URLs: '" +
+                         shown(output.path, kLongest) + "'; write a local path, or leave path out");
 }
 
 void check_outputs(const JobSpec& spec, Unsupported& out) {

@@ -268,9 +268,12 @@ def test_what_cannot_run_here_is_said_with_its_place_and_whole(phalanx: Any, run
     (phalanx.folder / "job.yml").write_text(JOB + inputs)
     refused = run("run", "job.yml")
     assert refused.returncode == 125
-    assert f"job.yml:7:11: inputs.data from '{far}'" in refused.stderr
+    assert f"job.yml:7:11: Phalanx does not fetch data assets, datastores or URLs: '{far}'" in refused.stderr
     checked = run("validate", "job.yml")
-    assert f"job.yml:7:11: cannot run here yet: inputs.data from '{far}'" in checked.stdout
+    assert (
+        f"job.yml:7:11: cannot run here yet: Phalanx does not fetch data assets, datastores or URLs: '{far}'"
+        in checked.stdout
+    )
 
 
 def test_list_is_newest_first(phalanx: Any, run: Any) -> None:

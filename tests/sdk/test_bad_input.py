@@ -95,6 +95,15 @@ def test_a_path_that_is_not_there_is_told_with_the_folder_it_is_of(here: Path) -
     assert f"paths are relative to {here}" in str(caught.value)
 
 
+def test_data_that_is_elsewhere_is_refused(here: Path) -> None:
+    with pytest.raises(px.InvalidJob) as caught:
+        px.submit(job("cat ${{inputs.a}}", inputs={"a": {"path": "azureml:mydata:1"}}))
+    assert str(caught.value) == (
+        "inputs.a.path: Phalanx does not fetch data assets, datastores or URLs: 'azureml:mydata:1'; download "
+        "it and write its local path"
+    )
+
+
 def test_every_mistake_of_a_file_is_told_with_its_line(here: Path) -> None:
     (here / "job.yml").write_text(
         "command: echo\nenvironment: azureml:a@latest\nresources: {instance_count: two}\n"

@@ -305,7 +305,7 @@ def test_python_says_what_is_missing(phalanx: Phalanx, tmp_path: Path) -> None:
     python3 = tmp_path / "bare" / "bin" / "python3"
     done = phalanx.run("python", "x.py", env={"PHALANX_PYTHON": str(python3), "PYTHONPATH": ""})
     assert done.returncode == 125
-    assert f"`{python3} -m pip install phalanx` installs it" in done.stderr
+    assert f"`{python3} -m pip install .` in Phalanx's source tree installs it" in done.stderr
     done = phalanx.run("python", "x.py", env={"PHALANX_PYTHON": "/nowhere/python3"})
     assert done.returncode == 125
     assert "PHALANX_PYTHON" in done.stderr

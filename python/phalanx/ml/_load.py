@@ -10,7 +10,7 @@ from typing import IO, Any
 import yaml
 
 from .. import _yaml
-from .._submit import Source, find_problems, problems_of
+from .._submit import UNSUPPORTED, Source, find_problems, problems_of
 from .entities import Command, Job
 from .entities import _check as check
 from .entities._command import OWN_KEYS
@@ -113,8 +113,8 @@ def _override(data: dict[str, Any], key: str, value: Any) -> None:
 
 def _validate(source: Source) -> None:
     problems = [problem for problem in problems_of(source, find_problems(source)) if problem.error]
-    unsupported = "cannot run here yet: "  # loading is not running
-    wrong = [str(problem) for problem in problems if not problem.text.startswith(unsupported)]
+    # Loading is not running.
+    wrong = [str(problem) for problem in problems if not problem.text.startswith(UNSUPPORTED)]
     if wrong:
         raise ValidationException("\n".join(wrong))
 

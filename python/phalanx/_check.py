@@ -13,7 +13,7 @@ from typing import Any
 
 from .errors import InvalidArgument, PhalanxWarning
 
-_PACKAGE = str(Path(__file__).parent)
+_PACKAGE = str(Path(__file__).parent) + os.sep
 
 
 def describe(value: Any) -> str:

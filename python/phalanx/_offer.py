@@ -34,6 +34,8 @@ def environment() -> dict[str, str]:
 
 
 def _with_folder(way: str | None) -> str:
+    if way and _HERE in way.split(":"):
+        return way  # a job that submits another
     return f"{way}:{_HERE}" if way else _HERE
 
 

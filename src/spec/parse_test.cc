@@ -292,7 +292,8 @@ TEST(Unsupported, BlockingAndNotices) {
   ASSERT_TRUE(outcome);
   got = unsupported(outcome.parsed->spec, "job.yml", outcome.parsed->places);
   ASSERT_EQ(got.blocking.size(), 1u);
-  EXPECT_EQ(got.blocking[0].to_string().find("job.yml:5:11: inputs.d from '" + far + "' is not"), 0u);
+  const std::string said = "job.yml:5:11: Phalanx does not fetch data assets, datastores or URLs: '" + far;
+  EXPECT_EQ(got.blocking[0].to_string().find(said + "'; download it"), 0u);
   got = unsupported(spec_of(kBase));
   EXPECT_TRUE(got.blocking.empty() && got.notices.empty());
 }

@@ -7,6 +7,7 @@ people is passed on, never read. Functions may be called from any thread: each c
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import functools
 import json
 import os
@@ -15,6 +16,7 @@ import signal
 import subprocess
 import sys
 import sysconfig
+import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
@@ -177,6 +179,41 @@ def start(
         ) from error
 
 
+class Asker:
+    """Someone in another thread who waits for a submission, and may stop waiting."""
+
+    current: contextvars.ContextVar[Asker | None] = contextvars.ContextVar("asker", default=None)
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._given: Any = None
+        self._left = False
+
+    def waits_for(self, process: subprocess.Popen[bytes]) -> None:
+        """The process that submits."""
+        with self._lock:
+            self._process = process
+            if self._left:
+                process.send_signal(signal.SIGINT)
+
+    def gets(self, submitted: Any) -> bool:
+        """Whether the asker is still there, and gets what was submitted."""
+        with self._lock:
+            self._given = None if self._left else submitted
+            return not self._left
+
+    def leave(self) -> Any:
+        """The asker waits no longer: the process is told, as by a Ctrl-C. What was submitted already, which
+        the asker has to take back, or None.
+        """
+        with self._lock:
+            self._left = True
+            if self._process is not None:
+                self._process.send_signal(signal.SIGINT)  # does nothing once it has ended
+            return self._given
+
+
 def call(
     arguments: Sequence[str | os.PathLike[str]],
     *,
@@ -191,11 +228,15 @@ def call(
 
     `text` is its standard input. Raises ProgramFailed when its exit code is none of `accept`; the message is
     then what it printed on standard error. With `pass_on` that is printed on sys.stderr otherwise. When
-    waiting for it is interrupted (Ctrl-C), it is too, and `abandoned` gets what it has printed all the same.
+    waiting for it is interrupted (Ctrl-C, or the current Asker left), it is too, and `abandoned` gets what it
+    has printed all the same.
     """
     stdin = subprocess.DEVNULL if text is None else subprocess.PIPE
     with start(arguments, stdin=stdin, cwd=cwd, env=env) as process:
         try:
+            asker = Asker.current.get() if abandoned is not None else None
+            if asker is not None:
+                asker.waits_for(process)
             given = None if text is None else text.encode("utf-8", "surrogateescape")
             out, said = process.communicate(given)
         except BaseException:
@@ -205,6 +246,9 @@ def call(
                     abandoned(process.communicate()[0])
             raise
     if process.returncode not in accept:
+        if abandoned is not None and process.returncode in (130, -signal.SIGINT):
+            with contextlib.suppress(Exception):
+                abandoned(out)
         raise failed([str(word) for word in process.args], process.returncode, said)  # type: ignore[union-attr]
     if pass_on and said:
         print(said.decode("utf-8", "replace"), end="", file=sys.stderr, flush=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import functools
 import json
 import os
@@ -231,14 +232,38 @@ def run(
 
 
 async def submit_async(job: Any, **options: Any) -> Job:
-    """As `submit`, for asyncio."""
-    return await asyncio.to_thread(lambda: submit(job, **options))
+    """As `submit`, for asyncio. When the task is cancelled, the job is taken back: it ends as Canceled."""
+    asker, loop = _program.Asker(), asyncio.get_running_loop()
+    context = contextvars.copy_context()
+    work = loop.run_in_executor(None, context.run, _submit_for, asker, job, options)
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        submitted = asker.leave()
+        dropping = work if submitted is None else loop.run_in_executor(None, _drop, submitted)
+        await asyncio.wait({dropping})
+        raise
+
+
+def _submit_for(asker: _program.Asker, job: Any, options: Mapping[str, Any]) -> Job | None:
+    """`submit`, in a thread. None where the asker has left."""
+    _program.Asker.current.set(asker)
+    submitted = submit(job, **options)
+    if asker.gets(submitted):
+        return submitted
+    _drop(submitted)
+    return None
+
+
+def _drop(submitted: Job) -> None:
+    """Stops a job that nobody was told of."""
+    submitted.cancel(kill=True, wait=False)
 
 
 async def run_async(job: Any, *, check: bool = True, **options: Any) -> Job:
     """Submits a job and waits for its end without showing what it prints; arguments and errors as of `run`.
 
-    Cancelling the task ends the waiting, not the job.
+    Cancelling the task ends the waiting, not the job; while it is being submitted, it is taken back.
     """
     submitted = await submit_async(job, **options)
     return await submitted.wait_async(check=check)

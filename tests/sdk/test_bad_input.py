@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import os
 import signal
@@ -274,6 +275,40 @@ def test_a_submission_that_is_interrupted_leaves_no_job(
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert done.stdout == "interrupted\n", done.stderr
+    assert when == "before" or len(px._job.list_entries()) == 1
+    eventually(lambda: all(entry["state"] == "Canceled" for entry in px._job.list_entries()))
+
+
+@pytest.mark.parametrize("when", ["before", "printed", "done"])
+@pytest.mark.parametrize("what", [px.submit_async, px.run_async])
+def test_a_submission_whose_task_is_cancelled_leaves_no_job(
+    here: Path, phalanx: Phalanx, when: str, what: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the program submits, after it has told the job, and between that and the task's own turn."""
+    os.mkfifo(here / "fifo")
+    run = f'{phalanx.program} "$@"'
+    there = f"echo there >{here}/fifo"
+    scripts = {
+        "before": f"{there}; exec {run}",
+        "printed": f"trap 'exit 130' INT; {run}; {there}; read x <&3",
+        "done": f"exec {run}",
+    }
+    script = f'[ "$1" = run ] || exec {run}\nexec 3<>{here}/other\n{scripts[when]}'
+    os.mkfifo(here / "other")
+    monkeypatch.setenv("PHALANX", str(fake(here, script)))
+
+    async def leave() -> None:
+        task = asyncio.create_task(what(job("sleep 1000")))
+        if when == "done":
+            await asyncio.sleep(0)
+            eventually(lambda: any(entry["state"] == "Running" for entry in px._job.list_entries()))
+        else:
+            await asyncio.to_thread((here / "fifo").read_text)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(leave())
     assert when == "before" or len(px._job.list_entries()) == 1
     eventually(lambda: all(entry["state"] == "Canceled" for entry in px._job.list_entries()))
 

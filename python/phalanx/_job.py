@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
@@ -39,23 +40,34 @@ class Job:
     @property
     def data(self) -> Mapping[str, Any]:
         """All of it, as `phalanx show NAME -o json` prints it. Raises JobNotFound."""
-        if self._last is not None:
+        return self._look(metrics=True)
+
+    def _look(self, *, metrics: bool = False) -> Mapping[str, Any]:
+        """`data`; without `metrics` it is not read what it logged, which may be much."""
+        if self._last is not None and not (metrics and self._last.get("metrics") is None):
             return self._last
+        words = ["show", *([] if metrics else ["--no-metrics"])]
+        with self._found():
+            data = _program.mapping(_program.ask(_program.of_job(words, self._name)))
+        if data.get("state") in FINAL:
+            self._last = data
+        return data
+
+    @contextlib.contextmanager
+    def _found(self) -> Iterator[None]:
+        """What fails in it because there is no such job is a JobNotFound."""
         try:
-            data = _program.mapping(_program.ask(["show", "--", self._name]))
+            yield
         except ProgramFailed as error:
             if error.exit_code == 1 and not any(entry["name"] == self._name for entry in list_entries()):
                 raise JobNotFound(str(error)) from None
             raise
-        if data.get("state") in FINAL:
-            self._last = data
-        return data
 
     @property
     def state(self) -> str:
         """`NotStarted`, `Queued`, `Preparing`, `Starting`, `Running`, `Finalizing`, `CancelRequested`, and
         at the end `Completed`, `Failed` or `Canceled`; `NotResponding` while nobody knows."""
-        return str(self.data["state"])
+        return str(self._look()["state"])
 
     @property
     def ended(self) -> bool:
@@ -66,24 +78,24 @@ class Job:
     def exit_code(self) -> int | None:
         """0 when all processes ended with 0, else that of the first which failed (128 + signal where one
         killed it); None while it runs."""
-        code = self.data["exit_code"]
+        code = self._look()["exit_code"]
         return None if code is None else int(code)
 
     @property
     def verdict(self) -> Verdict | None:
         """Why it ended as it did; None while it runs."""
-        verdict = self.data["verdict"]
+        verdict = self._look()["verdict"]
         return None if verdict is None else Verdict.from_json(verdict)
 
     @property
     def ranks(self) -> list[Rank]:
         """Its processes, by rank; none while it waits to be started."""
-        return [Rank.from_json(rank) for rank in self.data["ranks"]]
+        return [Rank.from_json(rank) for rank in self._look()["ranks"]]
 
     @property
     def nodes(self) -> list[Node]:
         """Its machines, by number."""
-        return [Node.from_json(node) for node in self.data["nodes"]]
+        return [Node.from_json(node) for node in self._look()["nodes"]]
 
     @property
     def metrics(self) -> dict[str, Metric]:
@@ -95,23 +107,24 @@ class Job:
     def metric_points(self) -> list[Mapping[str, Any]]:
         """All values, as `phalanx metrics NAME -o json` prints them: a list of
         `{"name", "rank", "source", "points": [{"at": Unix seconds, "step", "value"}]}`."""
-        found = _program.mapping(_program.ask(["metrics", "--", self._name]))["metrics"]
-        return list(found)
+        with self._found():
+            found = _program.mapping(_program.ask(_program.of_job(["metrics"], self._name)))
+        return list(found["metrics"])
 
     @property
     def submitted(self) -> datetime | None:
         """When it was submitted (UTC)."""
-        return time_of(self.data["submitted"])
+        return time_of(self._look()["submitted"])
 
     @property
     def outputs(self) -> dict[str, Path]:
         """The folders of its named outputs."""
-        return {name: Path(path) for name, path in self.data["outputs"].items()}
+        return {name: Path(path) for name, path in self._look()["outputs"].items()}
 
     @property
     def folder(self) -> Path:
         """Where all of it is kept, in plain files."""
-        return Path(self.data["folder"])
+        return Path(self._look()["folder"])
 
     def wait(self, timeout: float | None = None, *, check: bool = True) -> Job:
         """Waits until it has ended, and returns it.
@@ -144,7 +157,7 @@ class Job:
         return min(seconds, left)
 
     def _checked(self) -> Job:
-        data = self.data
+        data = self._look()
         if data["state"] == COMPLETED:
             return self
         kind = JobCanceled if data["state"] == CANCELED else JobFailed
@@ -167,7 +180,7 @@ class Job:
         process.
         """
         prefixed = prefix and rank is None and task is None
-        return LogLines(self._log_words(rank, task, follow, tail, prefix), prefixed=prefixed)
+        return LogLines(self._log_words(rank, task, follow, tail, prefix), self._found, prefixed=prefixed)
 
     async def logs_async(
         self,
@@ -199,7 +212,7 @@ class Job:
         words += [] if task is None else ["--task", str(task)]
         words += [] if tail is None else ["--tail", str(tail)]
         words += (["--follow"] if follow else []) + ([] if prefix else ["--no-prefix"])
-        return [*words, "--", self._name]
+        return _program.of_job(words, self._name)
 
     def cancel(self, *, kill: bool = False, wait: bool = True) -> Job:
         """Stops it: its processes get SIGTERM, and SIGKILL after the job's `stop_grace`. No error when it
@@ -208,7 +221,8 @@ class Job:
         `kill`: at once, without time to save something. `wait`: until they are gone.
         """
         words = ["cancel", *(["--kill"] if kill else []), *([] if wait else ["--no-wait"])]
-        _program.call([*words, "--", self._name])
+        with self._found():
+            _program.call(_program.of_job(words, self._name))
         return self
 
     async def cancel_async(self, *, kill: bool = False, wait: bool = True) -> Job:
@@ -233,7 +247,8 @@ class Job:
         words += [] if output is None else ["--output-name", output]
         words += (["--all"] if all else []) + (["--force"] if force else [])
         try:
-            _program.call([*words, "--", self._name])
+            with self._found():
+                _program.call(_program.of_job(words, self._name))
         except ProgramFailed as error:
             text = str(error).replace(
                 "--force overwrites, -p chooses", "force=True overwrites, path= chooses"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import TracebackType
 
 from . import _program
@@ -31,7 +32,14 @@ def shown(line: str, prefixed: bool) -> str:
 class LogLines(Iterator[str]):
     """An iterator over lines, which is a process of the program. `with` or `close()` ends it early."""
 
-    def __init__(self, words: list[str], *, prefixed: bool = False) -> None:
+    def __init__(
+        self,
+        words: list[str],
+        check: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext,
+        *,
+        prefixed: bool = False,
+    ) -> None:
+        self._check_failure = check
         # A file, not a pipe: nobody reads it before the end.
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         try:
@@ -61,7 +69,8 @@ class LogLines(Iterator[str]):
         said = self._said.read()
         self.close()
         if exit_code != 0:
-            raise _program.failed(["phalanx", *self._words], exit_code, said)
+            with self._check_failure():
+                raise _program.failed(["phalanx", *self._words], exit_code, said)
 
     def close(self) -> None:
         """Ends the watching; the job is not touched. May be called from another thread, and twice."""

@@ -135,6 +135,11 @@ def _words(path: str, arguments: Sequence[str | os.PathLike[str]]) -> list[str]:
     return words
 
 
+def of_job(words: Sequence[str], name: str) -> list[str]:
+    """A command and its options, of the job of this very name: the program takes the beginning of one too."""
+    return [*words, "--exact", "--", name]
+
+
 def _shown(words: Sequence[str]) -> str:
     line = " ".join(["phalanx", *words[1:]])
     return line if len(line) <= 80 else line[:77] + "..."

@@ -35,8 +35,9 @@ def is_terminal(out: IO[str]) -> bool:
 def show_in_terminal(job: Job) -> None:
     """The program's own display, until the job has ended. Raises KeyboardInterrupt, as a Ctrl-C here does."""
     sys.stdout.flush()
+    words = _program.of_job(["logs", "--follow"], job.name)
     try:
-        with _program.start(["logs", "--follow", "--", job.name], stdout=None, stderr=None) as process:
+        with _program.start(words, stdout=None, stderr=None) as process:
             code = process.wait()
         if code in (130, -2):
             raise KeyboardInterrupt

@@ -178,7 +178,8 @@ def submit(
 
 def _take_back(printed: bytes) -> None:
     """Stops a job that was submitted while whoever wanted it pressed Ctrl-C: nobody knows its name."""
-    _program.call(["cancel", "--kill", "--no-wait", "--", json.loads(printed)["name"]])
+    name = json.loads(printed)["name"]
+    _program.call(_program.of_job(["cancel", "--kill", "--no-wait"], name))
 
 
 def submit_source(source: Source, options: Sequence[str] = (), compute: str | None = None) -> Job:
@@ -245,14 +246,13 @@ async def submit_async(job: Any, **options: Any) -> Job:
         raise
 
 
-def _submit_for(asker: _program.Asker, job: Any, options: Mapping[str, Any]) -> Job | None:
-    """`submit`, in a thread. None where the asker has left."""
+def _submit_for(asker: _program.Asker, job: Any, options: Mapping[str, Any]) -> Job:
+    """`submit`, in a thread; the job is stopped where the asker has left."""
     _program.Asker.current.set(asker)
     submitted = submit(job, **options)
-    if asker.gets(submitted):
-        return submitted
-    _drop(submitted)
-    return None
+    if not asker.gets(submitted):
+        _drop(submitted)
+    return submitted
 
 
 def _drop(submitted: Job) -> None:

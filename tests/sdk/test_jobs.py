@@ -6,6 +6,7 @@ import asyncio
 import os
 import pickle
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +168,33 @@ def test_a_job_is_found_by_its_name(here: Path) -> None:
     assert px.Job("known") == done and pickle.loads(pickle.dumps(done)) == done
     with pytest.raises(px.JobNotFound, match="no job absent"):
         _ = px.Job("absent").state
+
+
+def test_the_beginning_of_a_name_is_no_name(here: Path) -> None:
+    running = px.submit(job("echo up; sleep 1000"), name="train_10")
+    other = px.Job("train_1")
+    looks = (
+        lambda: other.state,
+        other.wait,
+        other.cancel,
+        other.metric_points,
+        other.download,
+        lambda: list(other.logs()),
+    )
+    for look in looks:
+        with pytest.raises(px.JobNotFound, match="no job train_1"):
+            look()
+    assert running.state not in ("CancelRequested", "Canceled")
+    running.cancel(kill=True)
+
+
+def test_only_who_wants_metrics_reads_them(here: Path) -> None:
+    line = f"{sys.executable} -c 'import phalanx; phalanx.log(loss=0.5)'"
+    done = px.submit(job(line)).wait()
+    assert done._last is not None and done._last["metrics"] is None
+    assert done.exit_code == 0 and done._last["metrics"] is None
+    assert done.metrics["loss"].last == 0.5
+    assert done.data["metrics"]["loss"]["last"] == 0.5
 
 
 def test_a_job_whose_conductor_is_killed_fails(here: Path) -> None:

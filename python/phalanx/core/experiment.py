@@ -139,7 +139,9 @@ class Experiment:
         names: dict[str, None] = {}
         for entry in list_entries():
             if entry["state"] is not None:
-                names[(Job(entry["name"]).data.get("job") or {}).get("experiment_name") or "Default"] = None
+                names[(Job(entry["name"])._look().get("job") or {}).get("experiment_name") or "Default"] = (
+                    None
+                )
         return [
             Experiment(workspace, name, _skip_name_validation=True)
             for name in names

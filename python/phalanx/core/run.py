@@ -69,7 +69,7 @@ class Run(RunLogging, RunFiles):
         from ..errors import JobNotFound
 
         try:
-            return self._job.data
+            return self._job._look()
         except JobNotFound as error:
             raise UserErrorException(f"RunId {self._run_id} not found: {error}") from error
 

@@ -213,13 +213,13 @@ class JobOperations:
             raise ValidationException(f"name is {name!r}; it must be the name of a job")
         job = _job.Job(name)
         try:
-            data = job.data
+            data = job._look()
         except JobNotFound as error:
             raise ResourceNotFoundError(str(error)) from None
         return _job.Job(data["name"], data)
 
     def _entity(self, job: _job.Job) -> Any:
-        data = job.data
+        data = job._look()
         entity: Any = job_from_spec(without(data["job"])) if data.get("job") else Command()
         entity.name = data["name"]
         entity._status = data["state"]

@@ -38,10 +38,11 @@ def _meant(name: str) -> str | None:
     return None
 
 
-def _nothing(name: str) -> ModuleNotFoundError:
-    return ModuleNotFoundError(
-        f"No module named {name!r}: Phalanx has nothing that stands in for it", name=name
-    )
+def explain(error: BaseException) -> None:
+    """Adds to an import that failed that it is Phalanx which has no such module."""
+    name = getattr(error, "name", None) or ""
+    if isinstance(error, ModuleNotFoundError) and (_meant(name) or name.startswith("azureml.")):
+        error.msg = f"{error.msg}: Phalanx has nothing that stands in for it"
 
 
 class _Same(importlib.abc.Loader):
@@ -74,7 +75,7 @@ class Aliases(importlib.abc.MetaPathFinder):
         except ModuleNotFoundError:
             found = None
         if found is None:
-            raise _nothing(fullname)
+            return None
         package = found.submodule_search_locations is not None
         return importlib.machinery.ModuleSpec(fullname, _Same(real), origin=found.origin, is_package=package)
 
@@ -120,8 +121,6 @@ class _Missing(importlib.abc.MetaPathFinder):
             return importlib.machinery.ModuleSpec(fullname, None, is_package=True)
         if fullname == "azure.core.exceptions":
             return importlib.machinery.ModuleSpec(fullname, _Same("phalanx._azure_errors"))
-        if fullname.startswith("azureml."):
-            raise _nothing(fullname)
         return None
 
 

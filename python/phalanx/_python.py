@@ -9,14 +9,17 @@ with python too.
 from __future__ import annotations
 
 import linecache
+import marshal
 import os
+import pkgutil
 import runpy
 import sys
+from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import NoReturn
 
-from . import _hook
+from . import _hook, _spawn
 
 USAGE = "usage: phalanx python [SCRIPT | -m MODULE | -c COMMAND | -] [ARGS]"
 
@@ -37,6 +40,7 @@ def _die_of(error: BaseException) -> NoReturn:
     ):
         trace = trace.tb_next
     error.__traceback__ = trace
+    _hook.explain(error)
     sys.excepthook(type(error), error, trace)
     sys.exit(1)
 
@@ -50,7 +54,7 @@ def _compiled(source: bytes | str, name: str) -> CodeType:
 def _script(path: str) -> None:
     """As `python PATH`: a file, or a folder or archive with `__main__.py` in it."""
     whole = os.path.abspath(path)  # noqa: PTH100 - a link stays a link
-    if os.path.isdir(path) or path.endswith((".zip", ".pyz")):  # noqa: PTH112
+    if pkgutil.get_importer(whole) is not None:
         sys.path[0] = whole
         _own_main()
         runpy._run_module_as_main("__main__", False)  # type: ignore[attr-defined]  # as python does
@@ -66,7 +70,18 @@ def _script(path: str) -> None:
     module = _own_main()
     module.__file__ = whole
     module.__dict__["__cached__"] = None
-    exec(_compiled(source, whole), module.__dict__)
+    bytecode = path.endswith(".pyc") or source[:2] == MAGIC_NUMBER[:2]
+    exec(_loaded(source) if bytecode else _compiled(source, whole), module.__dict__)
+
+
+def _loaded(bytecode: bytes) -> CodeType:
+    """The code of a `.pyc` file, whatever its name: after 16 bytes, which name its Python."""
+    if bytecode[: len(MAGIC_NUMBER)] != MAGIC_NUMBER:
+        raise RuntimeError("Bad magic number in .pyc file")
+    code = marshal.loads(bytecode[16:])
+    if not isinstance(code, CodeType):
+        raise RuntimeError("Bad code object in .pyc file")
+    return code
 
 
 def _standard_input() -> None:
@@ -75,7 +90,7 @@ def _standard_input() -> None:
 
         code.interact(local=_own_main().__dict__, exitmsg="")
     else:
-        exec(_compiled(sys.stdin.read(), "<stdin>"), _own_main().__dict__)
+        exec(_compiled(sys.stdin.buffer.read(), "<stdin>"), _own_main().__dict__)
 
 
 def run(words: list[str]) -> None:
@@ -106,7 +121,7 @@ def run(words: list[str]) -> None:
 
 def main() -> None:
     """The command."""
-    _hook.install()
+    _spawn.install()
     try:
         run(sys.argv[1:])
     except (SystemExit, KeyboardInterrupt):

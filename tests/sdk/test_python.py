@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import py_compile
 import subprocess
 import sys
+import zipapp
 from pathlib import Path
 
 import pytest
@@ -79,6 +81,75 @@ def test_modules_commands_and_standard_input(here: Path) -> None:
     assert "No module named nope" in ours("-m", "nope").stderr
     assert "Argument expected for the -c option" in ours("-c").stderr
     assert ours("--nope").returncode == 2
+
+
+def test_archives_and_bytecode_are_known_by_their_content(here: Path) -> None:
+    (here / "folder").mkdir()
+    (here / "folder/__main__.py").write_text(SEEN + "import neighbour\n")
+    (here / "folder/neighbour.py").write_text("print('neighbour')\n")
+    zipapp.create_archive(here / "folder", here / "app", interpreter="/usr/bin/env python3")
+    assert "neighbour" in same("app", "a").stdout
+    (here / "neighbour.py").write_text("print('neighbour')\n")
+    (here / "a.py").write_text(SEEN + "import neighbour\n1 / 0\n")
+    for name in ("a.pyc", "bytecode"):
+        py_compile.compile(str(here / "a.py"), str(here / name), doraise=True)
+        assert "neighbour" in same(name, "a").stdout
+    (here / "old.pyc").write_bytes(b"\x17\r\r\n" + bytes(20))
+    assert "Bad magic number" in same("old.pyc").stderr
+    (here / "empty").write_text("")
+    same("empty")
+
+
+def test_standard_input_is_decoded_as_its_first_lines_say(here: Path) -> None:
+    source = "# coding: latin-1\nprint(ascii('caf\xe9'))\n".encode("latin-1")
+    done = subprocess.run([*WORDS, "-"], input=source, capture_output=True, check=False)
+    assert (done.stdout, done.stderr) == (b"'caf\\xe9'\n", b"")
+
+
+SPAWNING = """
+import multiprocessing, os, subprocess, sys
+from concurrent.futures import ProcessPoolExecutor
+from azure.ai.ml import command
+from azureml.core import Run
+
+def where(_):
+    import azure.identity
+    return command.__module__ + azure.identity.__name__
+
+def grandchild(method):
+    with multiprocessing.get_context(method).Pool(1) as pool:
+        return pool.map(where, range(1))
+
+if __name__ == "__main__":
+    before = dict(os.environ)
+    method = sys.argv[1]
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        print(pool.map(where, range(2)))
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context(method)) as pool:
+        print(pool.submit(grandchild, method).result())
+    words = [sys.executable, "-c", "import azureml.core"]
+    print(subprocess.run(words, capture_output=True, text=True).returncode, os.environ == before)
+"""
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_children_that_are_started_anew_have_azures_names_too(here: Path, method: str) -> None:
+    (here / "a.py").write_text(SPAWNING)
+    one = "phalanx.ml._command_funcphalanx._identity"
+    for words in (["a.py", method], ["-m", "a", method]):
+        done = ours(*words)
+        assert done.stdout == f"{[one] * 2}\n{[one]}\n1 True\n", done.stderr
+        assert done.stderr == ""
+
+
+def test_what_is_not_there_is_not_found(here: Path) -> None:
+    code = (
+        "import importlib.util as u, azureml.core\n"
+        "names = 'azureml.pipeline', 'azureml.core.webservice', 'azure.ai.ml.nothing', 'azure.storage'\n"
+        "print([u.find_spec(name) for name in names], u.find_spec('azureml.core.run') is not None)\n"
+        "try:\n    import azureml.pipeline\nexcept ImportError as error:\n    print(error.name)\n"
+    )
+    assert ours("-c", code).stdout == "[None, None, None, None] True\nazureml.pipeline\n"
 
 
 def test_azure_names_mean_this_package(here: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import os
 import sys
 import warnings
@@ -18,7 +19,10 @@ _PACKAGE = str(Path(__file__).parent) + os.sep
 
 def describe(value: Any) -> str:
     """`value` in a message: short, and with its type."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except RecursionError:
+        text = "..."
     text = text if len(text) <= 60 else text[:57] + "..."
     return f"{text} ({type(value).__name__})"
 
@@ -31,7 +35,22 @@ def check_type(name: str, value: Any, kinds: tuple[type[Any], ...], wanted: str)
 
 
 def check_text(name: str, value: Any) -> str | None:
-    text: str | None = check_type(name, value, (str,), "text")
+    text = _without_nul(name, check_type(name, value, (str,), "text"))
+    if text is not None and not is_unicode(text):
+        raise InvalidArgument(f"{name} is {text!r}, which has characters that are no Unicode text")
+    return text
+
+
+def is_unicode(text: str) -> bool:
+    """Whether `text` has no half of a surrogate pair, as Python makes of bytes that are no text."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _without_nul(name: str, text: str | None) -> str | None:
     if text is not None and "\0" in text:
         raise InvalidArgument(f"{name} has a NUL character, which no command or variable can hold")
     return text
@@ -39,7 +58,20 @@ def check_text(name: str, value: Any) -> str | None:
 
 def check_path(name: str, value: Any) -> str | None:
     path = check_type(name, value, (str, os.PathLike), "a path")
-    return None if path is None else check_text(name, os.fspath(path))
+    if path is None:
+        return None
+    return _without_nul(name, check_type(name, os.fspath(path), (str,), "text"))
+
+
+def check_seconds(name: str, value: Any) -> float | None:
+    if value is None:
+        return None
+    wrong = isinstance(value, (bool, str, bytes)) or not (
+        hasattr(value, "__float__") or hasattr(value, "__index__")
+    )
+    if wrong or math.isnan(value):
+        raise InvalidArgument(f"{name} is {describe(value)}; it must be a number of seconds")
+    return float(value)
 
 
 def check_mapping(name: str, value: Any) -> Mapping[str, Any] | None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from . import _program
+from ._check import check_seconds, is_unicode
 from ._lines import LogLines
 from ._progress import show_lines
 from ._states import CANCELED, COMPLETED, FINAL, looks
@@ -27,7 +28,7 @@ class Job:
     """
 
     def __init__(self, name: str, data: Mapping[str, Any] | None = None) -> None:
-        if not isinstance(name, str) or not name or "\0" in name:
+        if not isinstance(name, str) or not name or "\0" in name or not is_unicode(name):
             raise InvalidArgument(f"name is {name!r}; it must be the name of a job")
         self._name = name
         self._last: Mapping[str, Any] | None = data if data and data.get("state") in FINAL else None
@@ -132,6 +133,7 @@ class Job:
         `timeout`: seconds; None: as long as it takes. Raises JobFailed when the job failed (JobCanceled when
         it was stopped), unless `check` is false, and WaitTimeout when the time is over: the job runs on then.
         """
+        timeout = check_seconds("timeout", timeout)
         deadline = None if timeout is None else time.monotonic() + timeout
         for seconds in looks():
             if self.ended:
@@ -141,6 +143,7 @@ class Job:
 
     async def wait_async(self, timeout: float | None = None, *, check: bool = True) -> Job:
         """As `wait`, for asyncio. Cancelling the task ends the waiting, not the job."""
+        timeout = check_seconds("timeout", timeout)
         deadline = None if timeout is None else time.monotonic() + timeout
         for seconds in looks():
             if await asyncio.to_thread(lambda: self.ended):

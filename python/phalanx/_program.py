@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ._version import __version__
-from .errors import PhalanxWarning, ProgramFailed, ProgramNotFound
+from .errors import InvalidArgument, PhalanxWarning, ProgramFailed, ProgramNotFound
 
 _HOW_TO_INSTALL = (
     "Install the package, which has the program in it (pip install . in Phalanx's source tree), or set "
@@ -132,6 +132,13 @@ def _words(path: str, arguments: Sequence[str | os.PathLike[str]]) -> list[str]:
             raise ProgramFailed(
                 f"The argument {word[:40]!r} has a NUL character; no program can be given that."
             )
+        try:
+            os.fsencode(word)
+        except UnicodeEncodeError:
+            raise InvalidArgument(
+                f"The argument {word[:40]!r} has characters that are no Unicode text; no program can be "
+                "given those."
+            ) from None
     return words
 
 

@@ -103,7 +103,19 @@ def in_notebook() -> bool:
 
 
 def show_lines(job: Job, out: IO[str] | None) -> None:
-    """Prints a job's lines until it has ended, in the way that suits the place."""
+    """Prints a job's lines until it has ended, in the way that suits the place.
+
+    What prints them may be killed: the job is not, so a line on sys.stderr says so, and that is all.
+    """
+    try:
+        _show_lines(job, out)
+    except ProgramFailed as error:
+        print(
+            f"{error}\nThe job's lines are no longer shown. {job.how_to_stop()}", file=sys.stderr, flush=True
+        )
+
+
+def _show_lines(job: Job, out: IO[str] | None) -> None:
     to = out if out is not None else sys.stdout
     if is_terminal(to):
         show_in_terminal(job)

@@ -95,6 +95,7 @@ def _options(
     from . import _yaml
 
     for key, value in (check_mapping("set", set) or {}).items():
+        check_text("set's key", key)
         words.append(f"--set={key}={_yaml.one_line(value, f'set[{key!r}]')}")
     return words
 

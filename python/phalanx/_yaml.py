@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import math
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,8 +21,13 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
+# What other readers of YAML 1.1 take for the end of a line, unless it is escaped.
+_BREAKS = re.compile("[\r\x85\u2028\u2029]")
+
+
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     style = "|" if "\n" in text and text.isprintable() is False and _fits_block(text) else None
+    style = '"' if _BREAKS.search(text) else style
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
@@ -33,55 +39,113 @@ def _fits_block(text: str) -> bool:
 _Dumper.add_representer(str, _text)
 
 
+class _LineDumper(_Dumper):
+    """Writes no text over several lines."""
+
+
+def _line_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = None if text.isprintable() else '"'
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_LineDumper.add_representer(str, _line_text)
+
+# As the program reads job files.
+_MOST_VALUES, _MOST_BYTES, _MOST_LEVELS = 100_000, 16 << 20, 64
+
+
+class _Size:
+    """How large a job file becomes: what is in several places of it counts in each."""
+
+    def __init__(self) -> None:
+        self._values = self._bytes = 0
+
+    def add(self, where: str, text: bytes = b"") -> None:
+        self._values += 1
+        self._bytes += len(text)
+        if self._values > _MOST_VALUES or self._bytes > _MOST_BYTES:
+            raise InvalidArgument(
+                f"{_short(where)}: the job grows past 100,000 values or 16 MiB (what is in several places "
+                "counts in each); make it smaller"
+            )
+
+
+def _short(where: str) -> str:
+    return where if len(where) <= 60 else where[:57] + "..."
+
+
 def plain(value: Any, where: str = "job") -> Any:
     """`value` as what YAML has: dicts with string keys, lists, str, int, float, bool and None.
 
     Paths, enumerations, and numbers of other libraries (those with `item()`, such as NumPy's) become these.
     Raises InvalidArgument, which names the place, for what a job file cannot hold.
     """
-    if value is None or type(value) in (bool, int, str):
-        return _checked_text(value, where) if isinstance(value, str) else value
+    return _plain(value, where, _Size(), 0)
+
+
+def _plain(value: Any, where: str, size: _Size, level: int) -> Any:
+    if level > _MOST_LEVELS:
+        raise InvalidArgument(
+            f"{_short(where)}: lists and mappings more than {_MOST_LEVELS} levels deep; make it flatter"
+        )
     if isinstance(value, enum.Enum):
-        return plain(value.value, where)
+        return _plain(value.value, where, size, level + 1)
+    if isinstance(value, os.PathLike):
+        return _plain(os.fspath(value), where, size, level + 1)
+    if isinstance(value, Mapping):
+        size.add(where)
+        return {
+            _key(key, where, size): _plain(item, f"{where}.{key}", size, level + 1)
+            for key, item in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        size.add(where)
+        return [_plain(item, f"{where}[{number}]", size, level + 1) for number, item in enumerate(value)]
+    if _is_array_of_one(value):
+        return _plain(value.item(), where, size, level + 1)
+    return _scalar(value, where, size)
+
+
+def _is_array_of_one(value: Any) -> bool:
+    known = value is None or isinstance(value, (str, int, float, bytes))
+    return not known and callable(getattr(value, "item", None)) and getattr(value, "ndim", 0) == 0
+
+
+def _scalar(value: Any, where: str, size: _Size) -> Any:
+    if isinstance(value, str):
+        return _checked_text(str.__str__(value), where, size)
+    size.add(where)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return int(value)
     if isinstance(value, float):
         if not math.isfinite(value):
             raise InvalidArgument(
                 f"{where} is {value}; a job file takes finite numbers, or the text {str(value)!r}"
             )
         return float(value)
-    if isinstance(value, str):
-        return _checked_text(str.__str__(value), where)
-    if isinstance(value, int):
-        return int(value)
-    if isinstance(value, os.PathLike):
-        return plain(os.fspath(value), where)
-    if isinstance(value, Mapping):
-        return {_key(key, where): plain(item, f"{where}.{key}") for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item, f"{where}[{number}]") for number, item in enumerate(value)]
     if isinstance(value, bytes):
         raise InvalidArgument(
             f"{where} is bytes; a job file takes text: decode them, or write them into a file"
         )
-    if callable(getattr(value, "item", None)) and getattr(value, "ndim", 0) == 0:
-        return plain(value.item(), where)
     raise InvalidArgument(
         f"{where} is a {type(value).__name__}; a job file takes text, numbers, lists and mappings"
     )
 
 
-def _key(key: Any, where: str) -> str:
+def _key(key: Any, where: str, size: _Size) -> str:
     key = key.value if isinstance(key, enum.Enum) else key
     if not isinstance(key, str):
         raise InvalidArgument(f"{where} has the key {key!r}; keys are text")
-    return _checked_text(key, where)
+    return _checked_text(key, where, size)
 
 
-def _checked_text(text: str, where: str) -> str:
+def _checked_text(text: str, where: str, size: _Size) -> str:
     if "\0" in text:
         raise InvalidArgument(f"{where} has a NUL character, which no command or variable can hold")
     try:
-        text.encode("utf-8")
+        size.add(where, text.encode("utf-8"))
     except UnicodeEncodeError as error:
         raise InvalidArgument(
             f"{where} has a character that is no Unicode text ({text[error.start]!r}); a job file is UTF-8"
@@ -104,8 +168,10 @@ def dump(data: Mapping[str, Any]) -> str:
 def one_line(value: Any, where: str) -> str:
     """A value as `--set KEY=VALUE` takes it."""
     value = plain(value, where)
-    text = yaml.safe_dump(
+    text: str = yaml.dump(
         value,
+        Dumper=_LineDumper,
+        sort_keys=False,
         allow_unicode=True,
         width=2**31 - 1,
         default_flow_style=True,
@@ -118,7 +184,7 @@ def key_at(text: str, line: int, column: int) -> str:
     """The key of a job file's text at a place (both from 1), such as `resources.instance_count`."""
     try:
         node: yaml.Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, RecursionError):
         return ""
     way: list[str] = []
     while node is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import math
 import os
 import signal
@@ -16,8 +17,11 @@ from typing import Any
 
 import phalanx as px
 import pytest
+import yaml
 from conftest import Phalanx, eventually
 from phalanx import _program, _yaml
+from phalanx.ml import load_job
+from phalanx.ml.exceptions import ValidationException
 
 from .test_jobs import job
 
@@ -45,6 +49,121 @@ def test_what_no_job_file_holds_is_named(here: Path, wrong: Any, says: str) -> N
         px.submit(wrong)
     assert says in str(caught.value)
     assert isinstance(caught.value, TypeError) and isinstance(caught.value, ValueError)
+
+
+def deep(levels: int) -> Any:
+    made: Any = []
+    for _ in range(levels):
+        made = {"a": made}
+    return made
+
+
+def own_item() -> Any:
+    made: list[Any] = []
+    made.append(made)
+    return made
+
+
+def wide() -> Any:
+    made: Any = ["x"] * 9
+    for _ in range(7):
+        made = [made] * 9
+    return made
+
+
+class Endless:
+    def item(self) -> Any:
+        return self
+
+
+@pytest.mark.parametrize("wrong", [deep(100), deep(5000), own_item(), Endless()])
+def test_what_is_too_deep_is_refused_with_its_place(here: Path, wrong: Any) -> None:
+    for function, options in ((px.submit, {}), (px.run, {"set": {"inputs.x": wrong}})):
+        with pytest.raises(px.InvalidArgument, match="more than 64 levels deep") as caught:
+            function(job("true", tags=wrong) if not options else job("true"), **options)
+        assert "job.tags" in str(caught.value) or "set['inputs.x']" in str(caught.value)
+        assert len(str(caught.value)) < 200
+    own = job("true")
+    own["tags"] = own
+    with pytest.raises(px.InvalidArgument, match=r"^job\.tags\.tags.* levels deep"):
+        px.submit(own)
+    with pytest.raises(px.InvalidArgument, match="set is"):
+        px.submit(job("true"), set=[wrong])  # type: ignore[arg-type]
+
+
+def test_as_deep_as_a_job_file_may_be(here: Path) -> None:
+    assert _yaml.load(_yaml.dump({"tags": deep(62)})) == {"tags": deep(62)}
+
+
+@pytest.mark.parametrize("wrong", [wide(), ["x" * (1 << 20)] * 17, range(0)])
+def test_what_is_too_large_is_refused(here: Path, wrong: Any) -> None:
+    wrong = wrong or {str(number): number for number in range(100_001)}
+    with pytest.raises(px.InvalidArgument, match=r"^job\.tags.*grows past 100,000 values or 16 MiB"):
+        px.submit(job("true", tags=wrong))
+    with pytest.raises(px.InvalidArgument, match=r"^set\['tags'\].*grows past"):
+        px.submit(job("true"), set={"tags": wrong})
+
+
+def test_files_that_are_too_deep_are_refused(here: Path) -> None:
+    (here / "deep.yml").write_text("[" * 3000)
+    for source in ("deep.yml", io.StringIO("[" * 3000)):
+        with pytest.raises(ValidationException, match="more than 64 levels deep"):
+            load_job(source)
+    (here / "own.yml").write_text("command: 'true'\nenvironment: a:1\ntags: &t\n  a: *t\n")
+    with pytest.raises(ValidationException):
+        load_job("own.yml", params_override=[{"description": "x"}])
+
+
+@pytest.mark.parametrize("end", ["\x85", "\u2028", "\u2029", "\r", "\ufeff"])
+def test_ends_of_lines_that_few_know_arrive(here: Path, end: str) -> None:
+    odd = f"a{end}b{end}{end}c{end}"
+    for value in (odd, f"{odd}\n{odd}", {odd: [odd]}):
+        text = _yaml.dump({"v": value})
+        assert _yaml.load(text) == yaml.safe_load(text) == {"v": value}
+        assert _yaml.load(_yaml.one_line(value, "v")) == value
+        assert "\n" not in _yaml.one_line(value, "v")
+    made = job('printf "%s" "$ODD" | od -An -tx1 -w99; echo ${{inputs.odd}} | od -An -tx1 -w99')
+    made["environment_variables"] = {"ODD": odd}
+    done = px.submit(
+        made | {"inputs": {"odd": ""}}, set={"inputs.odd": f"'{odd}'", "tags": {"a": odd}}
+    ).wait()
+    lines = [bytes.fromhex(line) for line in done.logs(rank=0)]
+    assert lines == [odd.encode(), f"{odd}\n".encode()]
+    assert done.data["job"]["tags"] == {"a": odd}
+
+
+@pytest.mark.parametrize("wrong", ["\udcff", "\ud800"])
+def test_halves_of_characters_are_refused(here: Path, wrong: str) -> None:
+    for options in ({"name": wrong}, {"compute": wrong}, {"set": {wrong: 1}}, {"set": {"tags": {wrong: 1}}}):
+        with pytest.raises(px.InvalidArgument):
+            px.submit(job("true"), **options)  # type: ignore[arg-type]
+    with pytest.raises(px.InvalidArgument):
+        px.Job(wrong)
+    with pytest.raises(px.PhalanxError):
+        list(px.Job("x").logs(task=wrong))
+    with pytest.raises(px.PhalanxError):
+        px.submit(wrong)
+
+
+@pytest.mark.parametrize("wrong", ["5", b"5", True, math.nan, [5], object()])
+def test_a_time_is_a_number(here: Path, wrong: Any) -> None:
+    with pytest.raises(px.InvalidArgument, match=r"^timeout is .*a number of seconds"):
+        px.Job("x").wait(wrong)
+    with pytest.raises(px.InvalidArgument, match=r"^timeout is"):
+        asyncio.run(px.Job("x").wait_async(timeout=wrong))
+
+
+def test_a_display_that_is_killed_does_not_end_the_waiting(
+    here: Path, phalanx: Phalanx, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(
+        "PHALANX", str(fake(here, f'[ "$1" = logs ] && kill -9 $$; exec {phalanx.program} "$@"'))
+    )
+    assert px.run(job("true"), name="mine").state == "Completed"
+    said = capsys.readouterr().err
+    assert "killed by signal 9" in said and "job mine runs on: `phalanx logs mine --follow`" in said
+    with pytest.raises(px.JobFailed):
+        px.run(job("exit 3"))
 
 
 @pytest.mark.parametrize(

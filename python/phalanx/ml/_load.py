@@ -55,9 +55,11 @@ def load_job(
     job_file = Source(path=name) if name and not params_override and not relative_origin else None
     try:
         data = _yaml.load(text)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         _validate(job_file or Source(text=text, folder=folder))
-        raise
+        if isinstance(error, yaml.YAMLError):
+            raise
+        raise ValidationException(f"{name or 'source'} cannot be read: {error}") from None
     if not isinstance(data, dict):
         _validate(job_file or Source(text=text, folder=folder))
         raise ValidationException(
@@ -66,7 +68,7 @@ def load_job(
     for override in params_override or ():
         for key, value in check.mapping("params_override", override).items():
             _override(data, key, value)
-    _validate(job_file or Source(text=_yaml.dump(data), folder=folder))
+    _validate(job_file or Source(text=check.dumped(data), folder=folder))
     loaded: Command = job_of(data, folder)
     return loaded
 

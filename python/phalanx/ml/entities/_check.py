@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, Callable
 
-from ... import _check
+from ... import _check, _yaml
 from ...errors import InvalidArgument
 from ..exceptions import ValidationException
 
@@ -28,6 +28,11 @@ def path(name: str, value: Any) -> Any:
 
 def mapping(name: str, value: Any) -> Any:
     return _as_validation(_check.check_mapping, name, value)
+
+
+def dumped(data: Mapping[str, Any]) -> str:
+    """The text of a job file."""
+    return str(_as_validation(_yaml.dump, data))
 
 
 def kind(name: str, value: Any, kinds: tuple[type, ...], wanted: str) -> Any:

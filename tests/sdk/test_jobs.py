@@ -14,6 +14,8 @@ import phalanx as px
 import pytest
 from conftest import eventually
 from phalanx._lines import shown
+from phalanx.ml import MLClient
+from phalanx.ml.exceptions import ResourceNotFoundError
 
 ANY = "azureml:any@latest"
 
@@ -184,6 +186,9 @@ def test_the_beginning_of_a_name_is_no_name(here: Path) -> None:
     for look in looks:
         with pytest.raises(px.JobNotFound, match="no job train_1"):
             look()
+    for ask in (MLClient().jobs.get, MLClient().jobs.begin_cancel, MLClient().jobs.stream):
+        with pytest.raises(ResourceNotFoundError, match="no job train_1"):
+            ask("train_1")
     assert running.state not in ("CancelRequested", "Canceled")
     running.cancel(kill=True)
 

@@ -243,6 +243,7 @@ async def submit_async(job: Any, **options: Any) -> Job:
     except asyncio.CancelledError:
         submitted = asker.leave()
         dropping = work if submitted is None else loop.run_in_executor(None, _drop, submitted)
+        dropping.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody asks for it
         await asyncio.wait({dropping})
         raise
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import io
 import math
 import os
@@ -401,7 +402,12 @@ def test_a_submission_that_is_interrupted_leaves_no_job(
 @pytest.mark.parametrize("when", ["before", "printed", "done"])
 @pytest.mark.parametrize("what", [px.submit_async, px.run_async])
 def test_a_submission_whose_task_is_cancelled_leaves_no_job(
-    here: Path, phalanx: Phalanx, when: str, what: Any, monkeypatch: pytest.MonkeyPatch
+    here: Path,
+    phalanx: Phalanx,
+    when: str,
+    what: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """While the program submits, after it has told the job, and between that and the task's own turn."""
     os.mkfifo(here / "fifo")
@@ -428,6 +434,8 @@ def test_a_submission_whose_task_is_cancelled_leaves_no_job(
             await task
 
     asyncio.run(leave())
+    gc.collect()
+    assert caplog.text == ""
     assert when == "before" or len(px._job.list_entries()) == 1
     eventually(lambda: all(entry["state"] == "Canceled" for entry in px._job.list_entries()))
 

@@ -79,7 +79,8 @@ class Endless:
 
 @pytest.mark.parametrize("wrong", [deep(100), deep(5000), own_item(), Endless()])
 def test_what_is_too_deep_is_refused_with_its_place(here: Path, wrong: Any) -> None:
-    for function, options in ((px.submit, {}), (px.run, {"set": {"inputs.x": wrong}})):
+    cases: list[tuple[Any, dict[str, Any]]] = [(px.submit, {}), (px.run, {"set": {"inputs.x": wrong}})]
+    for function, options in cases:
         with pytest.raises(px.InvalidArgument, match="more than 64 levels deep") as caught:
             function(job("true", tags=wrong) if not options else job("true"), **options)
         assert "job.tags" in str(caught.value) or "set['inputs.x']" in str(caught.value)
@@ -135,9 +136,10 @@ def test_ends_of_lines_that_few_know_arrive(here: Path, end: str) -> None:
 
 @pytest.mark.parametrize("wrong", ["\udcff", "\ud800"])
 def test_halves_of_characters_are_refused(here: Path, wrong: str) -> None:
-    for options in ({"name": wrong}, {"compute": wrong}, {"set": {wrong: 1}}, {"set": {"tags": {wrong: 1}}}):
+    cases: list[dict[str, Any]] = [{"name": wrong}, {"compute": wrong}, {"set": {wrong: 1}}]
+    for options in [*cases, {"set": {"tags": {wrong: 1}}}]:
         with pytest.raises(px.InvalidArgument):
-            px.submit(job("true"), **options)  # type: ignore[arg-type]
+            px.submit(job("true"), **options)
     with pytest.raises(px.InvalidArgument):
         px.Job(wrong)
     with pytest.raises(px.PhalanxError):

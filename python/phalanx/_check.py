@@ -21,7 +21,7 @@ def describe(value: Any) -> str:
     """`value` in a message: short, and with its type."""
     try:
         text = repr(value)
-    except RecursionError:
+    except Exception:  # too deep, a number of too many digits, or its own
         text = "..."
     text = text if len(text) <= 60 else text[:57] + "..."
     return f"{text} ({type(value).__name__})"
@@ -66,12 +66,13 @@ def check_path(name: str, value: Any) -> str | None:
 def check_seconds(name: str, value: Any) -> float | None:
     if value is None:
         return None
-    wrong = isinstance(value, (bool, str, bytes)) or not (
-        hasattr(value, "__float__") or hasattr(value, "__index__")
-    )
-    if wrong or math.isnan(value):
+    try:
+        number = math.nan if isinstance(value, (bool, str, bytes)) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if math.isnan(number):
         raise InvalidArgument(f"{name} is {describe(value)}; it must be a number of seconds")
-    return float(value)
+    return number
 
 
 def check_mapping(name: str, value: Any) -> Mapping[str, Any] | None:

@@ -60,7 +60,8 @@ class Job:
         try:
             yield
         except ProgramFailed as error:
-            if error.exit_code == 1 and not any(entry["name"] == self._name for entry in list_entries()):
+            said = error.exit_code == 1 and error.command  # else the program was not even started
+            if said and not any(entry["name"] == self._name for entry in list_entries()):
                 raise JobNotFound(str(error)) from None
             raise
 

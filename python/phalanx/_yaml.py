@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from ._check import describe
 from .errors import InvalidArgument
 
 
@@ -52,6 +53,7 @@ _LineDumper.add_representer(str, _line_text)
 
 # As the program reads job files.
 _MOST_VALUES, _MOST_BYTES, _MOST_LEVELS = 100_000, 16 << 20, 64
+_MOST_BITS = 1024  # Python itself writes no number of some thousand digits
 
 
 class _Size:
@@ -118,6 +120,10 @@ def _scalar(value: Any, where: str, size: _Size) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
+        if value.bit_length() > _MOST_BITS:
+            raise InvalidArgument(
+                f"{where} is a whole number of more than {_MOST_BITS} bits; write it as text"
+            )
         return int(value)
     if isinstance(value, float):
         if not math.isfinite(value):
@@ -137,7 +143,7 @@ def _scalar(value: Any, where: str, size: _Size) -> Any:
 def _key(key: Any, where: str, size: _Size) -> str:
     key = key.value if isinstance(key, enum.Enum) else key
     if not isinstance(key, str):
-        raise InvalidArgument(f"{where} has the key {key!r}; keys are text")
+        raise InvalidArgument(f"{where} has the key {describe(key)}; keys are text")
     return _checked_text(key, where, size)
 
 

@@ -42,6 +42,8 @@ from .test_jobs import job
         ({"inputs": {"lr": math.nan}}, "job.inputs.lr is nan"),
         ({"inputs": {"f": lambda: 3}}, "job.inputs.f is a function"),
         ({3: "x"}, "job has the key 3"),
+        ({"tags": {"n": 10**5000}}, "job.tags.n is a whole number of more than 1024 bits"),
+        ({10**5000: "x"}, "job has the key ... (int)"),
         ({"tags": [{1, 2}]}, "job.tags[0] is a set"),
     ],
 )
@@ -148,7 +150,7 @@ def test_halves_of_characters_are_refused(here: Path, wrong: str) -> None:
         px.submit(wrong)
 
 
-@pytest.mark.parametrize("wrong", ["5", b"5", True, math.nan, [5], object()])
+@pytest.mark.parametrize("wrong", ["5", b"5", True, math.nan, [5], object(), 10**400])
 def test_a_time_is_a_number(here: Path, wrong: Any) -> None:
     with pytest.raises(px.InvalidArgument, match=r"^timeout is .*a number of seconds"):
         px.Job("x").wait(wrong)

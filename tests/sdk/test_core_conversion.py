@@ -261,3 +261,12 @@ def test_a_run_config_goes_before_what_is_said_beside_it(caplog: pytest.LogCaptu
 
 def command_of(config: ScriptRunConfig) -> str:
     return str(to_job(_whole(config), None, "e", "r")["command"])
+
+
+def test_a_tag_that_is_no_text_is_refused() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(5000):
+        deep = {"a": deep}
+    for wrong in (deep, 10**5000):
+        with pytest.raises(UserErrorException, match=r"tags\['t'\] cannot be written as text"):
+            to_job(_whole(ScriptRunConfig("src", script="train.py")), "/src", "exp", "exp_1", {"t": wrong})

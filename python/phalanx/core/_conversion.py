@@ -79,6 +79,13 @@ def word(text: str) -> str:
     return '"' + "".join(pieces) + re.sub(r'([\\"`$])', r"\\\1", text[at:]) + '"'
 
 
+def _tag(key: Any, value: Any) -> str:
+    try:
+        return str(value or "")
+    except (RecursionError, ValueError):
+        raise UserErrorException(f"tags[{key!r}] cannot be written as text; give it as text") from None
+
+
 def _text(item: Any, where: str) -> str:
     if item is None or isinstance(item, (dict, list, tuple, set, bytes)):
         raise UserErrorException(
@@ -253,6 +260,6 @@ def to_job(
         "inputs": data.inputs,
         "outputs": data.outputs,
         "priority": config.priority,
-        "tags": {str(key): str(value or "") for key, value in (tags or {}).items()},
+        "tags": {str(key): _tag(key, value) for key, value in (tags or {}).items()},
     }
     return {key: value for key, value in parts.items() if value not in (None, {}, "")}

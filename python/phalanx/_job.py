@@ -183,8 +183,8 @@ class Job:
         unless `prefix` is false. `follow`: go on until it has ended. `tail`: the last so many lines of each
         process.
         """
-        prefixed = prefix and rank is None and task is None
-        return LogLines(self._log_words(rank, task, follow, tail, prefix), self._found, prefixed=prefixed)
+        words = self._log_words(rank, task, follow, tail, prefix)
+        return LogLines(words, self._found, prefixed=prefix and rank is None and task is None)
 
     async def logs_async(
         self,
@@ -250,14 +250,14 @@ class Job:
         words = ["download", "--download-path", os.fspath(path)]
         words += [] if output is None else ["--output-name", output]
         words += (["--all"] if all else []) + (["--force"] if force else [])
-        try:
-            with self._found():
+        with self._found():
+            try:
                 _program.call(_program.of_job(words, self._name))
-        except ProgramFailed as error:
-            text = str(error).replace(
-                "--force overwrites, -p chooses", "force=True overwrites, path= chooses"
-            )
-            raise ProgramFailed(text, exit_code=error.exit_code, command=error.command) from None
+            except ProgramFailed as error:
+                text = str(error).replace(
+                    "--force overwrites, -p chooses", "force=True overwrites, path= chooses"
+                )
+                raise ProgramFailed(text, exit_code=error.exit_code, command=error.command) from None
         return Path(path)
 
     def stream(self, *, check: bool = True, out: IO[str] | None = None) -> Job:

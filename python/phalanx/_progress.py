@@ -86,7 +86,7 @@ def show_waiting(job: Job, out: IO[str]) -> None:
     """Says once what a job waits for that cannot start yet, and returns when it is no longer queued."""
     said = False
     for seconds in looks():
-        data = job.data
+        data = job._look()
         if data["state"] not in WAITING:
             return
         if data.get("waiting_for") and not said:

@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -244,19 +245,30 @@ def call(
     has printed all the same.
     """
     stdin = subprocess.DEVNULL if text is None else subprocess.PIPE
-    with start(arguments, stdin=stdin, cwd=cwd, env=env) as process:
+    # A file has all of it, whenever Ctrl-C comes: what was read of a pipe just then is lost.
+    with (
+        tempfile.TemporaryFile() as kept,
+        start(arguments, stdin=stdin, stdout=kept, cwd=cwd, env=env) as process,
+    ):
+
+        def printed() -> bytes:
+            kept.seek(0)
+            return kept.read()
+
         try:
             asker = Asker.current.get() if abandoned is not None else None
             if asker is not None:
                 asker.waits_for(process)
             given = None if text is None else text.encode("utf-8", "surrogateescape")
-            out, said = process.communicate(given)
+            said = process.communicate(given)[1]
         except BaseException:
             process.send_signal(signal.SIGINT)  # `run` takes back a job that nobody was told of
             if abandoned is not None:
                 with contextlib.suppress(Exception):
-                    abandoned(process.communicate()[0])
+                    process.wait()
+                    abandoned(printed())
             raise
+        out = printed()
     if process.returncode not in accept:
         if abandoned is not None and process.returncode in (130, -signal.SIGINT):
             with contextlib.suppress(Exception):

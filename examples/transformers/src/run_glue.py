@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.distributed as dist
 from transformers import (
     AutoModelForSequenceClassification,
     AutoTokenizer,
@@ -55,6 +56,11 @@ class Sentences(torch.utils.data.Dataset[dict[str, Any]]):
     def __getitem__(self, index: int) -> dict[str, Any]:
         item = {name: torch.tensor(values[index]) for name, values in self.tokens.items()}
         return item | {"labels": torch.tensor(self.labels[index])}
+
+
+# The last work of the processes with one another, kept until the end: a thread of Gloo that would be the last
+# to let go of tensors, while Python ends, aborts the process.
+LAST: list[dist.Work] = []
 
 
 def tiny_bert(vocabulary: Path) -> tuple[Any, Any]:
@@ -105,6 +111,9 @@ def main() -> None:
         trainer.save_metrics("eval", metrics)
         facts["accuracy"] = metrics["eval_accuracy"]
     os.write(1, f"facts {json.dumps(facts)}\n".encode())  # in one write: processes share the output
+    if dist.is_initialized():
+        LAST.append(dist.barrier(async_op=True))
+        LAST[0].wait()
 
 
 if __name__ == "__main__":

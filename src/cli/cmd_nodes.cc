@@ -71,6 +71,7 @@ Result<std::vector<Line>> slurm_lines(const spec::Compute& compute) {
   for (const auto& job : TRY(queue.running()))
     for (const std::string& node : job.nodes) jobs[node].push_back(job.id);
   std::vector<Line> lines;
+  lines.reserve(nodes.size());
   for (const auto& node : nodes)
     lines.push_back({node.name,
                      node.state + (node.answers ? "" : ", no answer"),

@@ -41,7 +41,9 @@ def few_hosts() -> Iterator[Hosts]:
     folder = Path(tempfile.mkdtemp(prefix="phx-hosts-"))
     root().mkdir(parents=True, exist_ok=True)
     try:
-        with Hosts(folder, count=2, visible=(root(),)) as running:
+        # Environments that are kept may be of another Python than the one that runs the tests.
+        pythons = {python.resolve().parents[1] for python in root().glob("*/bin/python")}
+        with Hosts(folder, count=2, visible=(root(), *pythons)) as running:
             yield running
     finally:
         shutil.rmtree(folder)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from .._context import log_metrics
+from .._states import looks
 from ._record import Record
 from .exceptions import ActivityFailedException
 from .run import Run
@@ -187,8 +188,10 @@ class LoggingRun(Run):
         self._end("Canceled")
 
     def _wait(self) -> None:
-        while self.get_status() not in _FINAL:
-            time.sleep(0.5)
+        for seconds in looks():
+            if self.get_status() in _FINAL:
+                return
+            time.sleep(seconds)
 
     def _stream(self, out: TextIO, raise_on_error: bool) -> None:
         out.write(f"RunId: {self.id}\n")

@@ -24,7 +24,7 @@ BEFORE_LIGHTNING = """\
 import torch
 import pytorch_lightning
 from old_lightning_train import Plane
-from plane import report
+from plane import meet, report
 
 def Trainer(num_nodes, gpus):
     count = gpus if torch.cuda.is_available() else None
@@ -38,6 +38,7 @@ AFTER_LIGHTNING = """\
      model = Plane()
      trainer.fit(model)
      report(model, trainer.global_rank, trainer.world_size, __import__("pathlib").Path("outputs"))
+     last = meet()
 """
 SUBMIT_LIGHTNING = """\
 from azureml.core import ScriptRunConfig

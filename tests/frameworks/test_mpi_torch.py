@@ -59,6 +59,7 @@ import os, sys, time
 from pathlib import Path
 import torch.distributed as dist
 from guide import set_environment_variables_for_mpi
+from plane import meet
 
 set_environment_variables_for_mpi(1, 2)
 dist.init_process_group("gloo", rank=int(os.environ["OMPI_COMM_WORLD_RANK"]))
@@ -70,6 +71,7 @@ jobs = [""] * 2
 dist.all_gather_object(jobs, os.environ["PHALANX_JOB"])
 assert jobs == [os.environ["PHALANX_JOB"]] * 2, jobs
 print(os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"], flush=True)
+last = meet()
 dist.destroy_process_group()
 """
 
@@ -80,7 +82,8 @@ def test_two_jobs_of_one_node_side_by_side_by_the_guides_function(
     source, met = phalanx.folder / "source", phalanx.folder / "met"
     source.mkdir()
     met.mkdir()
-    shutil.copy(EXAMPLES / "mpi-torch/src/guide.py", source)
+    for part in "guide.py", "plane.py":
+        shutil.copy(EXAMPLES / "mpi-torch/src" / part, source)
     (source / "train.py").write_text(SIDE_BY_SIDE)
     distribution = {"type": "mpi", "process_count_per_instance": 2}
     file = write_job(phalanx.folder, f"python train.py {met}", code="source", distribution=distribution)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import lightning
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from torch.utils.data import DataLoader, TensorDataset
@@ -54,7 +55,8 @@ class Classifier(lightning.LightningModule):
         return torch.optim.Adam(self.parameters(), lr=0.02)
 
 
-def main() -> None:
+def main() -> dist.Work:
+    """The last work of the processes with one another, which is to be kept: see below."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--num_nodes", type=int, default=1)
     parser.add_argument("--devices", type=int, default=2, help="processes on each node")
@@ -86,7 +88,12 @@ def main() -> None:
     if trainer.is_global_zero:
         args.model_dir.mkdir(parents=True, exist_ok=True)
         torch.save(model.state_dict(), args.model_dir / "model.pt")
+    last = dist.barrier(async_op=True)
+    last.wait()
+    return last
 
 
 if __name__ == "__main__":
-    main()
+    # A thread of Gloo that would be the last to let go of tensors, while Python ends, aborts the process
+    # ("terminate called without an active exception"). Whoever keeps the last work is never too early.
+    last = main()

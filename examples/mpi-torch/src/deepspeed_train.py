@@ -10,8 +10,9 @@ from pathlib import Path
 
 import deepspeed
 import torch
+import torch.distributed as dist
 from deepspeed import comm
-from plane import WEIGHTS, points, report
+from plane import WEIGHTS, meet, points, report
 from torch import nn
 
 CONFIG = {
@@ -23,7 +24,7 @@ CONFIG = {
 }
 
 
-def main() -> None:
+def main() -> dist.Work:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, default=29500, help="where mpi4py's way meets")
     parser.add_argument("--model_dir", type=Path, default=Path("outputs"))
@@ -40,8 +41,10 @@ def main() -> None:
         engine.backward(nn.functional.mse_loss(engine(inputs), wanted))
         engine.step()
     report(model, rank, size, args.model_dir)
+    last = meet()
     comm.destroy_process_group()
+    return last
 
 
 if __name__ == "__main__":
-    main()
+    last = main()

@@ -6,8 +6,9 @@ import argparse
 from pathlib import Path
 
 import lightning
+import torch.distributed as dist
 from guide import set_environment_variables_for_mpi
-from plane import WEIGHTS, points, report
+from plane import WEIGHTS, meet, points, report
 from torch import Tensor, nn, optim
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -28,7 +29,7 @@ class Plane(lightning.LightningModule):  # type: ignore[misc]
         return optim.SGD(self.parameters(), lr=0.1)
 
 
-def main() -> None:
+def main() -> dist.Work:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--num_nodes", type=int, required=True)
     parser.add_argument("--gpus_per_node", type=int, required=True)
@@ -51,7 +52,8 @@ def main() -> None:
     trainer.fit(model)
     report(model, trainer.global_rank, trainer.world_size, args.model_dir)
     print(f"rank {trainer.global_rank} by {type(trainer.strategy.cluster_environment).__name__}\n", end="")
+    return meet()
 
 
 if __name__ == "__main__":
-    main()
+    last = main()

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytorch_lightning as pl
 import torch
+import torch.distributed as dist
 from guide import set_environment_variables_for_mpi
-from plane import WEIGHTS, points, report
+from plane import WEIGHTS, meet, points, report
 from torch import Tensor, nn, optim
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -29,7 +30,7 @@ class Plane(pl.LightningModule):  # type: ignore[misc]
         return optim.SGD(self.parameters(), lr=0.1)
 
 
-def main() -> None:
+def main() -> dist.Work:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--num_nodes", type=int, required=True)
     parser.add_argument("--gpus_per_node", type=int, required=True)
@@ -53,7 +54,8 @@ def main() -> None:
     model = Plane()
     trainer.fit(model)
     report(model, trainer.global_rank, trainer.world_size, args.model_dir)
+    return meet()
 
 
 if __name__ == "__main__":
-    main()
+    last = main()

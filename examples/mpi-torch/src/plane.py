@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
 
 WEIGHTS = (2.0, -1.0, 0.5)
@@ -29,3 +30,14 @@ def report(model: nn.Module, rank: int, size: int, model_dir: Path) -> None:
     if rank == 0:
         model_dir.mkdir(parents=True, exist_ok=True)
         (model_dir / "plane.json").write_text(json.dumps({"weights": weights}))
+
+
+def meet() -> dist.Work:
+    """The last work of the processes with one another; keep what this gives until the program ends.
+
+    A thread of Gloo that would be the last to let go of tensors, while Python ends, aborts the process
+    ("terminate called without an active exception"). Whoever keeps the last work is never too early.
+    """
+    last = dist.barrier(async_op=True)
+    last.wait()
+    return last

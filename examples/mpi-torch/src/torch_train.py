@@ -8,12 +8,12 @@ from pathlib import Path
 
 import torch.distributed as dist
 from guide import set_environment_variables_for_mpi
-from plane import WEIGHTS, points, report
+from plane import WEIGHTS, meet, points, report
 from torch import nn, optim
 from torch.nn.parallel import DistributedDataParallel
 
 
-def main() -> None:
+def main() -> dist.Work:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--num_nodes", type=int, required=True)
     parser.add_argument("--gpus_per_node", type=int, required=True)
@@ -31,8 +31,10 @@ def main() -> None:
         nn.functional.mse_loss(model(inputs), wanted).backward()
         optimizer.step()
     report(model, rank, size, args.model_dir)
+    last = meet()
     dist.destroy_process_group()
+    return last
 
 
 if __name__ == "__main__":
-    main()
+    last = main()

@@ -12,13 +12,13 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 from guide import set_environment_variables_for_mpi
-from plane import WEIGHTS, points, report
+from plane import WEIGHTS, meet, points, report
 from torch import nn
 from torch.nn.functional import mse_loss
 from torch.nn.parallel import DistributedDataParallel
 
 
-def main() -> None:
+def main() -> dist.Work:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=50)
     parser.add_argument("--model-dir", type=Path, default=Path("outputs"))
@@ -46,8 +46,10 @@ def main() -> None:
         mse_loss(model(inputs), wanted).backward()
         optimizer.step()
     report(model, rank, size, args.model_dir)
+    last = meet()
     dist.destroy_process_group()
+    return last
 
 
 if __name__ == "__main__":
-    main()
+    last = main()

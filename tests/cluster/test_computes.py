@@ -95,6 +95,21 @@ def test_a_partition_that_is_not_there_is_named_with_those_that_are(phalanx: Pha
     )
 
 
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [("licenses: nowhere:1", "Invalid license"), ("gress: 'gpu:1'", "unrecognized option '--gress")],
+)
+def test_options_with_which_slurm_would_refuse_every_job(
+    phalanx: Phalanx, slurm: Slurm, option: str, said: str
+) -> None:
+    describe_slurm(phalanx, slurm, f"sbatch: {{{option}}}")
+    done, report = checked(phalanx, "cluster", slurm)
+    assert done.returncode == 1
+    (why,) = fatal(report)
+    assert why.startswith(": Slurm would refuse a job: ")
+    assert said in why
+
+
 def test_a_folder_that_only_this_machine_sees_is_an_error_on_each_node(
     phalanx: Phalanx, slurm: Slurm
 ) -> None:

@@ -99,6 +99,11 @@ void Checker::ask(const std::vector<size_t>& nodes, const Question& question, co
   }
 }
 
+Result<process::Answer> Checker::ask_here(process::Question question) const {
+  const NoSigpipe no_sigpipe;
+  return std::move(process::gather({std::move(question)}, environment_, kAnswerLimit)[0]);
+}
+
 Report Checker::finish() {
   std::vector<std::string> names;
   std::vector<const Facts*> facts;

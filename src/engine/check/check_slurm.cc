@@ -4,6 +4,7 @@
 #include "engine/check/checker.h"
 #include "engine/slurm/explain.h"
 #include "engine/slurm/places.h"
+#include "engine/slurm/script.h"
 #include "job/layout.h"
 #include "spec/problem.h"
 
@@ -53,6 +54,21 @@ std::vector<size_t> Checker::add_slurm_nodes(const std::vector<slurm::Node>& nod
   return free;
 }
 
+// Whether Slurm would take a job of one node, with every option that this compute gives. Nothing is submitted.
+void Checker::try_slurm_job() {
+  spec::Compute compute = compute_;
+  compute.nodes.clear();  // all of them are more than one
+  const std::string batch =
+      slurm::script({}, compute, {"phalanx-check", question_.folder, "/bin/true", 1, 0});
+  const auto answer = ask_here({{"sbatch", "--test-only", "--export=NONE"}, batch, ""});
+  if (!answer)
+    fatal("", "sbatch: " + answer.error().reason, "");
+  else if (answer->code != 0)
+    fatal("",
+          "Slurm would refuse a job: " + last_line(answer->errors.substr(0, answer->errors.find("\nTry "))),
+          "look at account, qos, reservation, constraint and sbatch of the compute");
+}
+
 void Checker::ask_slurm_nodes(const std::vector<size_t>& nodes) {
   const auto words = [&](const std::string& node, const std::string& text) {
     return process::Question{srun_words(node, text), "", ""};
@@ -99,6 +115,7 @@ Result<Report> Checker::slurm() {
           "name another `folder` in the compute");
     return finish();
   }
+  if (report_.good()) try_slurm_job();
   ask_slurm_nodes(free);
   (void)remove_tree(question_.folder + kToken);
   for (size_t i = 0; i < nodes.size(); ++i)

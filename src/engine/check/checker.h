@@ -30,6 +30,8 @@ class Checker {
   // Asks these nodes of the report, some at a time.
   void ask(const std::vector<size_t>& nodes, const Question& question, const Words& words,
            const Failure& failure);
+  // One command of this machine.
+  Result<process::Answer> ask_here(process::Question question) const;
   void take(NodeReport& node, const process::Answer& answer, const Question& question, double from);
   void fail(NodeReport& node, const std::string& text, const std::string& cure = "");
   void fatal(const std::string& node, std::string text, std::string cure);
@@ -37,6 +39,7 @@ class Checker {
 
   Status leave_token();
   std::vector<size_t> add_slurm_nodes(const std::vector<slurm::Node>& nodes);
+  void try_slurm_job();
   void ask_slurm_nodes(const std::vector<size_t>& nodes);
   std::vector<std::string> srun_words(const std::string& node, const std::string& script) const;
 

@@ -17,14 +17,18 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, NoReturn, TypeVar
 
 import pytest
 
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup all that tests start would ignore it
+# Under nohup, or in the background of a script, all that tests start would ignore these.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TOP = Path(__file__).resolve().parent.parent
 HARD_TIMEOUT = 120.0  # seconds; only a hang gets there
+TEST_TIMEOUT = 1800  # the same, for a whole test: a read of a pipe has no deadline of its own
 
 T = TypeVar("T")
 
@@ -36,6 +40,25 @@ def eventually(found: Callable[[], T], seconds: float = 30.0) -> T:
         assert time.monotonic() < deadline, f"did not happen within {seconds:.0f} s: {found}"
         time.sleep(0.01)
     return value
+
+
+def line_with(text: str, stream: IO[str] | None) -> str:
+    """The next line that holds the text; an AssertionError where the stream ends before."""
+    assert stream is not None
+    while text not in (line := stream.readline()):
+        assert line, f"{text!r} was never said"
+    return line
+
+
+@pytest.fixture(autouse=True)
+def no_test_hangs() -> Iterator[None]:
+    def too_long(*_: Any) -> NoReturn:
+        raise AssertionError(f"the test took more than {TEST_TIMEOUT} s")
+
+    signal.signal(signal.SIGALRM, too_long)
+    signal.alarm(TEST_TIMEOUT)
+    yield
+    signal.alarm(0)
 
 
 @dataclass

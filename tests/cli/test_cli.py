@@ -8,12 +8,12 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from conftest import HARD_TIMEOUT, eventually, line_with
 
 TOP = Path(__file__).resolve().parents[2]
 COMMANDS = [
@@ -25,6 +25,8 @@ COMMANDS = [
     "show",
     "logs",
     "metrics",
+    "nodes",
+    "compute",
     "cluster",
     "cancel",
     "download",
@@ -82,6 +84,9 @@ def test_help_names_every_command(run: Any) -> None:
         assert shown.returncode == 0
         for command in COMMANDS:
             assert re.search(rf"^  {command} ", shown.stdout, re.M), command
+        # All that are there are tried below.
+        listed = shown.stdout.partition("Examples:")[0]
+        assert set(re.findall(r"^  (\w+) ", listed, re.M)) == set(COMMANDS)
     assert run().returncode == 2
 
 
@@ -442,29 +447,21 @@ def test_ctrl_c_stops_and_again_kills(phalanx: Any) -> None:
     running = phalanx.start(
         "launch", "-n", "2", "sh", "-c", "trap '' TERM INT; echo up; while :; do sleep 1; done"
     )
-    assert running.stdout
-    for line in running.stdout:
-        if "up" in line:
-            break
+    line_with("up", running.stdout)
     running.send_signal(signal.SIGINT)
-    for line in running.stdout:
-        if "stopping..." in line:
-            assert "Ctrl-C" not in line  # there is no terminal
-            break
+    assert "Ctrl-C" not in line_with("stopping...", running.stdout)  # there is no terminal
     running.send_signal(signal.SIGINT)
-    running.stdout.read()
-    assert running.wait(30) == 130
+    line_with("killing", running.stdout)
+    running.communicate(timeout=HARD_TIMEOUT)
+    assert running.returncode == 130
 
 
 def test_sigterm_ends_a_launch(phalanx: Any) -> None:
     running = phalanx.start("launch", "sh", "-c", "echo up; exec sleep 60")
-    assert running.stdout
-    for line in running.stdout:
-        if "up" in line:
-            break
+    line_with("up", running.stdout)
     running.terminate()
-    running.stdout.read()
-    assert running.wait(30) == 143
+    running.communicate(timeout=HARD_TIMEOUT)
+    assert running.returncode == 143
 
 
 def test_detach_cancel_and_logs(phalanx: Any, run: Any) -> None:
@@ -473,9 +470,7 @@ def test_detach_cancel_and_logs(phalanx: Any, run: Any) -> None:
     started = run("run", job, "--detach")
     assert started.returncode == 0, started.stderr
     name = started.stdout.strip()
-    deadline = time.monotonic() + 30
-    while "hello" not in run("logs", name).stdout and time.monotonic() < deadline:
-        time.sleep(0.05)
+    eventually(lambda: "hello" in run("logs", name).stdout)
     assert run("download", name).returncode == 1
     assert run("cancel", name).returncode == 0
     assert json.loads(run("show", name, "-o", "json").stdout)["state"] == "Canceled"

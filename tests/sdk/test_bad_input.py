@@ -19,7 +19,7 @@ from typing import Any
 import phalanx as px
 import pytest
 import yaml
-from conftest import Phalanx, eventually
+from conftest import Phalanx, eventually, line_with
 from phalanx import _program, _yaml
 from phalanx.ml import load_job
 from phalanx.ml.exceptions import ValidationException
@@ -462,11 +462,9 @@ def test_ctrl_c_in_a_stream_leaves_the_job_running(here: Path, phalanx: Phalanx,
         text=True,
         start_new_session=True,
     ) as process:
-        assert process.stdout is not None
-        while process.stdout.readline().strip() != "up":
-            assert process.poll() is None
+        line_with("up\n", process.stdout)
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of the foreground
-        said = process.stdout.read()
+        said = process.communicate()[0]
     assert "phalanx cancel mine" in said
     assert ("JobException" if "MLClient" in how else "KeyboardInterrupt") in said
     assert px.Job("mine").state == "Running"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Phalanx, eventually
+from conftest import Phalanx, eventually, line_with
 from phalanx.core import Environment, Experiment, Run, ScriptRunConfig, Workspace, get_run
 from phalanx.core.data import OutputFileDatasetConfig
 from phalanx.core.dataset import Dataset
@@ -284,9 +284,7 @@ def test_ctrl_c_ends_the_watching_and_not_the_run(here: Path, phalanx: Phalanx) 
     (here / "src/train.py").write_text("import time\nprint('at work', flush=True)\ntime.sleep(1000)")
     words = [sys.executable, "-m", "phalanx._python", "-c", WATCHING]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as watching:
-        assert watching.stdout is not None
-        while "at work" not in watching.stdout.readline():
-            pass
+        line_with("at work", watching.stdout)
         watching.send_signal(signal.SIGINT)
         said = watching.communicate()[0]
     assert "ExperimentExecutionException The output streaming for the run interrupted." in said

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from conftest import HARD_TIMEOUT, Phalanx, eventually
+from conftest import HARD_TIMEOUT, Phalanx, eventually, line_with
 
 from system.helpers import Job, output_of, pytorch, running, write_job
 
@@ -29,11 +29,7 @@ def test_a_detached_job_runs_and_can_be_followed(phalanx: Phalanx) -> None:
     go = phalanx.folder / "go"
     job = detached(phalanx, f"echo first; {wait_for(go)}; echo last")
     watcher = phalanx.start("logs", job.name, "--follow")
-    assert watcher.stdout
-    line = watcher.stdout.readline()
-    while "first" not in line:
-        assert line
-        line = watcher.stdout.readline()
+    line_with("first", watcher.stdout)
     assert watcher.poll() is None
     go.touch()
     assert "last" in output_of(watcher)
@@ -45,9 +41,7 @@ def test_the_end_of_watching_is_not_the_end_of_the_job(phalanx: Phalanx) -> None
     go = phalanx.folder / "go"
     job = detached(phalanx, f"echo first; {wait_for(go)}")
     watcher = phalanx.start("logs", job.name, "--follow")
-    assert watcher.stdout
-    while "first" not in watcher.stdout.readline():
-        assert watcher.poll() is None
+    line_with("first", watcher.stdout)
     watcher.send_signal(signal.SIGINT)
     output_of(watcher)
     assert watcher.returncode == 130
@@ -60,9 +54,8 @@ def test_watching_ends_with_its_reader(phalanx: Phalanx) -> None:
     go = phalanx.folder / "go"
     job = detached(phalanx, f"echo first; {wait_for(go)}")
     watcher = phalanx.start("logs", job.name, "--follow")
+    line_with("first", watcher.stdout)
     assert watcher.stdout
-    while "first" not in watcher.stdout.readline():
-        assert watcher.poll() is None
     watcher.stdout.close()
     assert watcher.wait(HARD_TIMEOUT) != 0
     assert job.show()["state"] == "Running"
@@ -79,6 +72,7 @@ def test_watching_can_begin_with_the_last_lines(phalanx: Phalanx) -> None:
     assert watcher.stdout
     lines = [watcher.stdout.readline()]
     while "100" not in lines[-1]:
+        assert lines[-1], lines
         lines.append(watcher.stdout.readline())
     assert [line for line in lines if line.strip().isdigit()] == ["99\n", "100\n"]
     go.touch()
@@ -90,9 +84,7 @@ def test_a_signal_ends_the_watching_of_run_and_is_told(phalanx: Phalanx, ending:
     go = phalanx.folder / "go"
     path = write_job(phalanx.folder, f"echo first; {wait_for(go)}")
     watcher = phalanx.start("run", path, "--name", "left")
-    assert watcher.stdout
-    while "first" not in watcher.stdout.readline():
-        assert watcher.poll() is None
+    line_with("first", watcher.stdout)
     watcher.send_signal(ending)
     said = output_of(watcher)
     assert watcher.returncode == 128 + ending
@@ -109,9 +101,7 @@ def test_under_nohup_a_closed_terminal_is_nothing(phalanx: Phalanx) -> None:
     watcher = phalanx.start(
         "run", path, "--name", "kept", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
     )
-    assert watcher.stdout
-    while "first" not in watcher.stdout.readline():
-        assert watcher.poll() is None
+    line_with("first", watcher.stdout)
     watcher.send_signal(signal.SIGHUP)
     go.touch()
     assert "kept completed" in output_of(watcher)

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from conftest import HARD_TIMEOUT, Phalanx, eventually
+from conftest import HARD_TIMEOUT, Phalanx, eventually, line_with
 
 from system.helpers import CPUS, Job, as_user, is_root, pytorch, running, slots_are_free, two_cpus, write_job
 
@@ -48,9 +48,7 @@ def test_waiting_is_said(phalanx: Phalanx) -> None:
     with running(phalanx, "launch", *ALL, *HOLD) as (_, holder):
         holder.happened("running")
         with running(phalanx, "launch", "--", "true") as (second, waiter):
-            assert second.stdout
-            while "waiting for slots" not in (line := second.stdout.readline()):
-                assert line
+            line_with("waiting for slots", second.stdout)
             phalanx.run("cancel", "--kill", holder.name)
             assert second.wait(HARD_TIMEOUT) == 0
             assert waiter.show()["state"] == "Completed"

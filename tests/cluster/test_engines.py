@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import TOP, Phalanx, eventually
+from conftest import TOP, Phalanx, eventually, line_with
 
 from cluster.hosts import Hosts
 from cluster.places import COMPUTES, Place, interrupt, job_file
@@ -81,12 +81,7 @@ def test_cancel_reaches_the_ranks(place: Place, tmp_path: Path) -> None:
 
 def test_ctrl_c_stops_the_job(place: Place, tmp_path: Path) -> None:
     run = place.start(job_file(tmp_path, "echo ready; sleep 1000"), "--name", "job")
-    assert run.stdout
-    seen = ""
-    while seen.count("ready") < 1:
-        line = run.stdout.readline()
-        assert line, seen
-        seen += line
+    line_with("ready", run.stdout)
     interrupt(run)
     run.communicate(timeout=60)
     assert run.returncode == 130

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Phalanx, eventually
+from conftest import Phalanx, eventually, line_with
 
 from cluster.hosts import Hosts
 from cluster.slurm import Slurm
@@ -520,8 +520,7 @@ def test_who_does_not_wait_for_the_end_leaves_no_job(
         eventually(lambda: bool(slurm.jobs()))
     process.send_signal(number)
     if number == signal.SIGINT:  # so that the two are not taken for one
-        while "once more Ctrl-C" not in process.stdout.readline():
-            assert process.poll() is None
+        line_with("once more Ctrl-C", process.stdout)
     process.send_signal(number)
     said = process.communicate(timeout=120)[0]
     assert process.returncode == 128 + number

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conftest import eventually
+from conftest import eventually, line_with
 
 from cluster.faults import (
     READY,
@@ -193,12 +193,8 @@ def test_a_job_outlives_who_submitted_it(either: Place, hosts: Hosts, tmp_path: 
     run.wait()
     assert listed(either)["state"] == "Running"
     follower = either.phalanx.start("logs", "job", "--follow", env=either.env)
-    assert follower.stdout
-    seen = ""
-    while seen.count("ready") < 4:
-        line = follower.stdout.readline()
-        assert line, seen
-        seen += line
+    for _ in range(4):
+        line_with("ready", follower.stdout)
     done = either.run("cancel", "job")
     assert done.returncode == 0, done.stderr
     follower.communicate(timeout=60)

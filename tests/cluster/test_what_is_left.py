@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from conftest import Phalanx, eventually
+from conftest import Phalanx, eventually, line_with
 
 from cluster.faults import (
     READY,
@@ -30,12 +30,7 @@ from cluster.slurm import Slurm
 
 def test_more_nodes_than_slurm_has_are_said(batch: Place, slurm: Slurm, tmp_path: Path) -> None:
     run = batch.start(job_file(tmp_path, READY, nodes=5), "--name", "job")
-    assert run.stdout
-    seen = ""
-    while "can never start: it asks for 5 nodes" not in seen:
-        line = run.stdout.readline()
-        assert line, seen
-        seen += line
+    line_with("can never start: it asks for 5 nodes", run.stdout)
     interrupt(run)
     run.communicate(timeout=60)
     assert run.returncode == 130

@@ -140,7 +140,7 @@ def phalanx(program: Path) -> Iterator[Phalanx]:
     try:
         yield under_test
         with suppress(AssertionError):
-            eventually(lambda: not under_test.living(), 10)
+            eventually(lambda: not under_test.living())
         left = under_test.living()
         assert not left, f"left behind: {left}"
     finally:

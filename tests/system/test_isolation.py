@@ -42,7 +42,7 @@ def test_a_daemon_ends_with_its_job(phalanx: Phalanx, mode: str, output: str) ->
     done = phalanx.run("launch", *options, "--", *shell(DAEMON), output, "go")
     assert done.returncode == 0, done.stderr
     assert len(list(here.glob("daemon-*"))) == 2
-    eventually(lambda: not daemons(phalanx), 10)
+    eventually(lambda: not daemons(phalanx))
     assert {node["isolation"] for node in Job(phalanx, "away").show()["nodes"]} == {mode}
 
 
@@ -54,11 +54,11 @@ def test_a_daemon_ends_with_its_cancelled_job(phalanx: Phalanx, mode: str) -> No
     words = ["--isolation", mode, "--", *shell(DAEMON), "quiet", "stay"]
     with running(phalanx, "launch", *words) as (process, job):
         eventually((here / "ready-0").exists)
-        assert len(daemons(phalanx)) == 1
+        assert daemons(phalanx)  # or two: its next `sleep`, before it is one
         process.send_signal(signal.SIGINT)
         output_of(process)
         assert job.show()["state"] == "Canceled"
-    eventually(lambda: not daemons(phalanx), 10)
+    eventually(lambda: not daemons(phalanx))
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -93,7 +93,7 @@ def test_an_ordinary_user_leaves_nothing_either(phalanx: Phalanx, output: str) -
     user = as_user(phalanx)
     done = user.run("launch", "--name", "away", "-N", "2", "--", *shell(DAEMON), output, "go")
     assert done.returncode == 0, done.stderr
-    eventually(lambda: not daemons(phalanx), 10)
+    eventually(lambda: not daemons(phalanx))
     modes = {node["isolation"] for node in Job(user, "away").show()["nodes"]}
     assert modes <= {"user_namespace", "cgroup", "plain"}
 

@@ -1,7 +1,7 @@
 // control.h - the socket at which programs on this machine ask a coordinator for something. Inside
 // `coordinator` only.
 //
-// One JSON object a line each way (engine/engine.h has the requests). A client that sends rubbish, or does
+// One JSON object a line each way (job/control.h has the requests). A client that sends rubbish, or does
 // not read, is closed and disturbs nobody.
 #pragma once
 

@@ -38,7 +38,7 @@ int Coordinator::run() {
         event("warning", {{"text", "`phalanx cancel` cannot reach this job: " + listening.error().reason}}));
   if (job_.submitter)
     control_.adopt(std::move(job_.submitter), [this] {
-      if (job_.foreground) cancel("terminal gone", "the command line that started it", false);
+      if (job_.foreground) cancel({"terminal gone", "the command line that started it"});
     });
   heartbeat_ = loop_.after(job_.timing.heartbeat, [this] { heartbeat(); });
   source_->when_news([this](const char* kind, json::object data) { on_news(kind, std::move(data)); });
@@ -65,8 +65,8 @@ void Coordinator::record(job::Event made) {
 }
 
 void Coordinator::record_rest() {
-  constexpr size_t kMostWaiting =
-      4096;  // beyond that gaps of logs, of which there may be any number, are forgotten
+  // Beyond that gaps of logs, of which there may be any number, are forgotten.
+  constexpr size_t kMostWaiting = 4096;
   while (!unwritten_.empty()) {
     const Status written = events_.append(unwritten_.front());
     if (!written) {

@@ -2,10 +2,9 @@
 // log.
 //
 // Life: submitted -> queued (until the node source has nodes) -> preparing (working directories) -> starting
-// -> running
-// -> finalizing (every node says it is empty) -> ended. At any point the job can be cancelled, a rank can
-// fail or a node be lost: then all ranks everywhere are told to stop at once, and the verdict is chosen
-// kVerdictDelay later, so that an earlier failure can still arrive.
+// -> running -> finalizing (every node says it is empty) -> ended. At any point the job can be cancelled, a
+// rank can fail or a node be lost: then all ranks everywhere are told to stop at once, and the verdict is
+// chosen Timing::verdict_delay later, so that an earlier failure can still arrive.
 // A job of tasks is running as soon as its nodes are; then its tasks start as the queue lets them. A task
 // that fails ends the job only where the job says so.
 #pragma once
@@ -26,6 +25,7 @@
 #include "coordinator/first_failure.h"
 #include "coordinator/node_source.h"
 #include "coordinator/task_queue.h"
+#include "job/control.h"
 #include "job/event.h"
 #include "job/layout.h"
 #include "plan/plan.h"
@@ -77,9 +77,6 @@ class Coordinator {
   struct Remote {  // a command on a node, for a client of the control socket
     uint64_t client = 0;
     size_t node = 0;
-  };
-  struct Cancel {
-    std::string why, by;
   };
 
   // coordinator.cc: the way of the job
@@ -146,7 +143,7 @@ class Coordinator {
   // ending.cc
   std::optional<boost::json::object> on_request(uint64_t client, const boost::json::object& request);
   void on_terminate(int signal);
-  void cancel(const std::string& why, const std::string& by, bool kill);
+  void cancel(const job::CancelRequest& request);
   void fail(Failure failure);
   void stop_ranks(const char* why, bool kill);
   void fail_before_start(const std::string& text);
@@ -170,7 +167,7 @@ class Coordinator {
   size_t never_run_ = 0;            // tasks, because of these
   // By channel and number: what each node has given so far.
   std::map<std::pair<std::string, uint64_t>, std::vector<std::optional<std::string>>> fences_;
-  std::optional<Cancel> cancel_;
+  std::optional<job::CancelRequest> cancel_;
   bool stopping_ = false, killing_ = false, finalizing_ = false, ended_ = false, verdict_due_ = false;
   bool preparing_ = false, start_sent_ = false;
   bool node_failed_ = false;  // the first failure was the loss of a node

@@ -1,7 +1,6 @@
 // How a job comes to its end: canceled, failed, or done; and what is said of it.
 #include <csignal>
 
-#include "base/files.h"
 #include "coordinator/coordinator.h"
 #include "job/exit.h"
 
@@ -9,59 +8,35 @@ namespace phalanx::coordinator {
 
 namespace json = boost::json;
 
-namespace {
-
-std::string text_of(const json::object& object, const char* key, const char* otherwise) {
-  const json::value* found = object.if_contains(key);
-  return found && found->is_string() ? std::string(found->get_string()) : otherwise;
-}
-
-job::Exit exit_of_cancel(const std::string& why) {
-  if (why == "interrupt") return job::Exit::interrupted;
-  if (why == "hangup") return job::Exit::hung_up;
-  if (why == "timeout") return job::Exit::timed_out;
-  return job::Exit::terminated;
-}
-
-}  // namespace
-
 std::optional<json::object> Coordinator::on_request(uint64_t client, const json::object& request) {
-  const std::string what = text_of(request, "do", "");
-  if (what == "exec") return on_exec(client, request);
-  if (what == "more") return on_more(client, request), std::nullopt;
-  if (what != "cancel") return json::object{{"ok", false}, {"error", "unknown request"}};
-  const json::value* kill = request.if_contains("kill");
-  cancel(text_of(request, "why", "cancel"), text_of(request, "by", "somebody"),
-         kill && kill->is_bool() && kill->get_bool());
+  const json::value* what = request.if_contains("do");
+  if (what && *what == "exec") return on_exec(client, request);
+  if (what && *what == "more") return on_more(client, request), std::nullopt;
+  if (!what || *what != "cancel") return json::object{{"ok", false}, {"error", "unknown request"}};
+  cancel(job::read_cancel(request));
   return json::object{{"ok", true}};
 }
 
 // By somebody who could reach us no other way and has left a note, or by the system.
 void Coordinator::on_terminate(int signal) {
-  const auto text = read_file(job_.layout.cancel_request(), 65536);
-  boost::system::error_code error;
-  const json::value note = text ? json::parse(*text, error) : json::value();
-  if (!text || error || !note.is_object())
-    return cancel("signal", job_.terminator + " (signal " + std::to_string(signal) + ")", false);
-  const json::object& request = note.get_object();
-  const json::value* kill = request.if_contains("kill");
-  cancel(text_of(request, "why", "cancel"), text_of(request, "by", "somebody"),
-         kill && kill->is_bool() && kill->get_bool());
+  const auto note = job::read_note(job_.layout);
+  cancel(note ? *note
+              : job::CancelRequest{"signal", job_.terminator + " (signal " + std::to_string(signal) + ")"});
 }
 
-void Coordinator::cancel(const std::string& why, const std::string& by, bool kill) {
+void Coordinator::cancel(const job::CancelRequest& request) {
   if (ended_ || finalizing_) return;
   // Whoever ends us has ended ranks as well, and we may have heard of that first.
-  if (why == "signal" && !verdict_due_ && failures_.all_by(SIGTERM)) {
+  if (request.why == "signal" && !verdict_due_ && failures_.all_by(SIGTERM)) {
     verdict_.cancel();
     failures_.clear();
   }
   if (!cancel_ && !failures_.any()) {
-    cancel_ = Cancel{why, by};
-    record(event("cancel_requested", {{"why", why}, {"by", by}}));
+    cancel_ = request;
+    record(event("cancel_requested", {{"why", request.why}, {"by", request.by}}));
   }
   if (!start_sent_) return finalize();
-  stop_ranks(why.c_str(), kill);
+  stop_ranks(request.why.c_str(), request.kill);
 }
 
 void Coordinator::fail(Failure failure) {
@@ -118,7 +93,7 @@ json::object Coordinator::outcome() {
   } else if (cancel_) {
     state = "Canceled";
     verdict.text = "canceled by " + cancel_->by;
-    verdict.exit_code = code(exit_of_cancel(cancel_->why));
+    verdict.exit_code = code(job::exit_of_cancel(cancel_->why));
     if (cancel_->why == "timeout")
       verdict.text = "its time limit of " + std::to_string(job_.spec.timeout->count()) + " s (" +
                      (job_.spec.argv.empty() ? "limits.timeout" : "--timeout") + ") ended it";

@@ -162,7 +162,7 @@ void Coordinator::on_started(size_t index, const wire::Started& started) {
   if (all && !stopping_) {
     record(event("running"));
     if (job_.spec.timeout)
-      timeout_ = loop_.after(*job_.spec.timeout, [this] { cancel("timeout", "limits.timeout", false); });
+      timeout_ = loop_.after(*job_.spec.timeout, [this] { cancel({"timeout", "limits.timeout"}); });
     if (queue_) start_tasks();
   }
   rank_count_changed();

@@ -16,12 +16,9 @@ Status Coordinator::make_agents() const {
   TRY(write_file(job_.allocation.attached_file, plan_->hostfile));
   TRY(write_file(job_.allocation.attached_file + ".hydra", plan_->hydra_hostfile));
   TRY(make_folders(plan_->agents));
-  char program[4096];
-  const ssize_t n = ::readlink("/proc/self/exe", program, sizeof program - 1);
-  if (n <= 0) return errno_error("/proc/self/exe");
-  program[n] = 0;
+  const std::string program = TRY(read_link("/proc/self/exe"));
   for (const char* name : {"ssh", "rsh", "pdsh"})
-    if (::symlink(program, (plan_->agents + "/" + name).c_str()) != 0 && errno != EEXIST)
+    if (::symlink(program.c_str(), (plan_->agents + "/" + name).c_str()) != 0 && errno != EEXIST)
       return errno_error(plan_->agents);
   return Done{};
 }

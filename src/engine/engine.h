@@ -33,7 +33,7 @@ struct Submission {
 struct Handle {
   std::string name;
   std::string folder;              // absolute
-  UniqueFd control;                // a connection to the coordinator; connect() says what can be asked
+  UniqueFd control;                // a connection to the coordinator; as of connect()
   std::vector<std::string> notes;  // worth a line each to the user before the job starts
 };
 
@@ -88,14 +88,7 @@ Place place_of(const std::string& job_folder);
 // Outputs and logs of an ended job that is on another machine, into its folder here.
 Status fetch(const std::string& job_folder);
 
-// Where programs on this machine ask a coordinator for something. One JSON object a line each way:
-//   {"do": "cancel", "by": "ann", "why": "cancel" | "interrupt" | "terminate" | "hangup", "kill":
-//   false}
-//       -> {"ok": true} | {"ok": false, "error": ...}
-//   {"do": "exec", "host": "node-1", "command": "..."}    (launch: head; one for each connection, whose end
-//   ends it)
-//       -> {"output": "...", "error": false} ..., {"exit": 0, "why": ""} | {"ok": false, "error": ...}
-//   {"do": "more", "bytes": 4096}    so much of the output was read
+// To the coordinator of a job on this machine. What it can be asked: job/control.h.
 Result<UniqueFd> connect(const std::string& job_folder);
 
 }  // namespace phalanx::engine

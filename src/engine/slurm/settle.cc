@@ -1,13 +1,12 @@
 // A job that Slurm has: what it says of it, and how it is told to end.
 #include <unistd.h>
 
-#include <boost/json.hpp>
 #include <chrono>
 
-#include "base/files.h"
 #include "engine/slurm/explain.h"
 #include "engine/slurm/queue.h"
 #include "engine/slurm/slurm.h"
+#include "job/control.h"
 #include "job/event.h"
 #include "job/exit.h"
 #include "job/layout.h"
@@ -20,15 +19,10 @@ namespace {
 
 constexpr std::chrono::seconds kLimit{20};
 
-// Who asked for the end by the command line, if somebody did.
+// As who asked for the end by the command line wants it, if somebody did.
 job::Exit exit_of_cancel(const job::Layout& layout) {
-  const auto text = read_file(layout.cancel_request(), 65536);
-  boost::system::error_code error;
-  const auto note = text ? boost::json::parse(*text, error) : boost::json::value();
-  const auto* why = !error && note.is_object() ? note.get_object().if_contains("why") : nullptr;
-  if (why && *why == "interrupt") return job::Exit::interrupted;
-  if (why && *why == "hangup") return job::Exit::hung_up;
-  return job::Exit::terminated;
+  const auto note = job::read_note(layout);
+  return note ? job::exit_of_cancel(note->why) : job::Exit::terminated;
 }
 
 // Slurm forgets a job soon. Nobody else writes its end any more, so whoever learns of it does, if the log is
@@ -100,8 +94,7 @@ void settle(job::JobView& view, const job::Layout& layout) {
 Status cancel(const job::JobView& view, const std::string& job_folder, const std::string& why, bool kill) {
   const auto jobs = TRY(Queue(process::own_environment()).jobs({view.scheduler_id}));
   const bool runs = !jobs.empty() && jobs.front().phase() == Phase::running;
-  const boost::json::object asked{{"why", why}, {"by", job::user_name()}, {"kill", kill}};
-  TRY(write_file(job::Layout{job_folder}.cancel_request(), boost::json::serialize(asked)));
+  TRY(job::leave_note({why, job::user_name(), kill}, job::Layout{job_folder}));
   std::vector<std::string> words{"scancel"};
   if (runs && !kill) words.insert(words.end(), {"--batch", "--signal=TERM"});
   words.push_back(view.scheduler_id);

@@ -6,28 +6,17 @@
 #include "cli/terminal.h"
 #include "spec/hostfile.h"
 #include "spec/parse.h"
+#include "spec/problem.h"
+#include "spec/words.h"
 
 namespace phalanx::cli {
 namespace {
 
 constexpr int kRefused = static_cast<int>(Exit::refused);
 
-struct IsolationName {
-  const char* name;
-  spec::Isolation isolation;
-};
-constexpr IsolationName kIsolations[] = {
-    {"auto", spec::Isolation::automatic},
-    {"namespace", spec::Isolation::pid_namespace},
-    {"user_namespace", spec::Isolation::user_namespace},
-    {"cgroup", spec::Isolation::cgroup},
-    {"plain", spec::Isolation::plain},
-};
-
 std::string refused_isolation(const std::string& text) {
-  for (const IsolationName& known : kIsolations)
-    if (text == known.name) return "";
-  return text + " is none of auto, namespace, user_namespace, cgroup, plain";
+  if (spec::from_word<spec::Isolation>(text)) return "";
+  return text + " is none of " + spec::join(spec::words_of<spec::Isolation>());
 }
 
 class Launch : public Command {
@@ -99,8 +88,7 @@ class Launch : public Command {
     spec.stop_grace = std::chrono::milliseconds(static_cast<int64_t>(stop_grace_ * 1000));
     spec.oversubscribe = oversubscribe_;
     if (timeout_ > 0) spec.timeout = std::chrono::seconds(timeout_);
-    for (const IsolationName& known : kIsolations)
-      if (isolation_ == known.name) spec.isolation = known.isolation;
+    spec.isolation = spec::from_word<spec::Isolation>(isolation_).value_or(spec::Isolation::automatic);
     for (const std::string& variable : variables_) {
       const size_t equals = variable.find('=');
       if (equals == std::string::npos || equals == 0)

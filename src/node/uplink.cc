@@ -26,7 +26,7 @@
 #include "node/node.h"
 #include "node/private_folder.h"
 #include "process/isolation.h"
-#include "spec/job_json.h"
+#include "spec/words.h"
 
 namespace phalanx::node {
 
@@ -39,14 +39,6 @@ constexpr std::chrono::milliseconds kTry{2000};     // one address
 constexpr std::chrono::milliseconds kPause{100};    // between two rounds of all addresses
 // A coordinator pings each second: a connection on which nothing comes is no connection.
 constexpr std::chrono::milliseconds kSilence{2500}, kGrace{500};
-
-spec::Isolation isolation_called(std::string_view name) {
-  using spec::Isolation;
-  for (const Isolation one :
-       {Isolation::pid_namespace, Isolation::user_namespace, Isolation::cgroup, Isolation::plain})
-    if (name == spec::to_string(one)) return one;
-  return Isolation::automatic;
-}
 
 // As CUDA_VISIBLE_DEVICES names them. Slurm's word counts: it may have numbered the step's own anew.
 std::vector<std::string> gpus_of_node() {
@@ -280,7 +272,8 @@ Status Uplink::start(const json::object& words) {
   config.node = node->to_number<int>(error);
   const auto count = ports->to_number<size_t>(error);
   if (error || count > 4096) return Error{Code::invalid, "a welcome without orders"};
-  config.isolation = isolation_called(isolation->get_string());
+  config.isolation =
+      spec::from_word<spec::Isolation>(isolation->get_string()).value_or(spec::Isolation::automatic);
   config.host = machine::host_name();
   config.address = std::string(address->get_string());
   config.system_log = std::string(log->get_string());

@@ -1,33 +1,11 @@
 #include "spec/job_json.h"
 
-#include <array>
-#include <utility>
+#include "spec/words.h"
 
 namespace phalanx::spec {
 namespace {
 
 namespace json = boost::json;
-
-constexpr std::array kFrameworks = {std::pair(Framework::none, ""), std::pair(Framework::pytorch, "pytorch"),
-                                    std::pair(Framework::mpi, "mpi"),
-                                    std::pair(Framework::tensorflow, "tensorflow"),
-                                    std::pair(Framework::ray, "ray")};
-constexpr std::array kLaunches = {std::pair(Launch::process, "process"), std::pair(Launch::node, "node"),
-                                  std::pair(Launch::head, "head")};
-constexpr std::array kIsolations = {
-    std::pair(Isolation::automatic, "auto"), std::pair(Isolation::pid_namespace, "namespace"),
-    std::pair(Isolation::user_namespace, "user_namespace"), std::pair(Isolation::cgroup, "cgroup"),
-    std::pair(Isolation::plain, "plain")};
-
-constexpr std::array kUnits = {std::pair(Unit::node, "node"), std::pair(Unit::core, "core"),
-                               std::pair(Unit::gpu, "gpu")};
-
-template <class Enum, size_t N>
-const char* word_of(const std::array<std::pair<Enum, const char*>, N>& words, Enum value) {
-  for (const auto& [known, word] : words)
-    if (known == value) return word;
-  return "";
-}
 
 // Writes fields into an object.
 class Writer {
@@ -49,9 +27,9 @@ class Writer {
     for (const auto& [name, text] : value) map[name] = text;
     out_[key] = std::move(map);
   }
-  template <class Enum, size_t N>
-  void word(const char* key, const std::array<std::pair<Enum, const char*>, N>& words, Enum value) {
-    out_[key] = word_of(words, value);
+  template <class Enum>
+  void word(const char* key, Enum value) {
+    out_[key] = word_of(value);
   }
   template <class T, class Each>
   void each(const char* key, std::map<std::string, T>& values, Each each_field) {
@@ -126,12 +104,13 @@ class Loader {
           note(key);
     });
   }
-  template <class Enum, size_t N>
-  void word(const char* key, const std::array<std::pair<Enum, const char*>, N>& words, Enum& value) {
+  template <class Enum>
+  void word(const char* key, Enum& value) {
     read(key, &json::value::if_string, [&](const json::string& text) {
-      for (const auto& [known, name] : words)
-        if (text == name) return void(value = known);
-      note(key);
+      if (const auto known = from_word<Enum>(text))
+        value = *known;
+      else
+        note(key);
     });
   }
   template <class T, class Each>
@@ -207,8 +186,8 @@ void output_fields(Archive& a, Output& output) {
 
 template <class Archive>
 void distribution_fields(Archive& a, Distribution& d) {
-  a.word("type", kFrameworks, d.framework);
-  a.word("launch", kLaunches, d.launch);
+  a.word("type", d.framework);
+  a.word("launch", d.launch);
   a.field("process_count_per_instance", d.process_count_per_instance);
   a.field("worker_count", d.worker_count);
   a.field("parameter_server_count", d.parameter_server_count);
@@ -274,13 +253,13 @@ void fields(Archive& a, JobSpec& s) {
   a.field("services", s.services);
   a.field("identity", s.identity);
   a.field("queue_settings", s.queue_settings);
-  a.word("isolation", kIsolations, s.isolation);
+  a.word("isolation", s.isolation);
   a.field("priority", s.priority);
   a.field("oversubscribe", s.oversubscribe);
   a.field("requeue", s.requeue);
   a.field("required_nodes", s.required_nodes);
   a.list("tasks", s.tasks, [](Archive& inner, Task& task) { task_fields(inner, task); });
-  a.word("resource_unit", kUnits, s.resource_unit);
+  a.word("resource_unit", s.resource_unit);
   a.field("fail_on_task_failure", s.fail_on_task_failure);
   auto timeout = s.timeout ? std::optional<int>(static_cast<int>(s.timeout->count())) : std::nullopt;
   int grace = static_cast<int>(s.stop_grace.count());
@@ -309,10 +288,5 @@ Result<JobSpec> from_json(const json::object& object) {
   if (!wrong.empty()) return Error{Code::invalid, "the value of '" + wrong + "' is of the wrong kind"};
   return spec;
 }
-
-const char* to_string(Framework framework) { return word_of(kFrameworks, framework); }
-const char* to_string(Launch launch) { return word_of(kLaunches, launch); }
-const char* to_string(Isolation isolation) { return word_of(kIsolations, isolation); }
-const char* to_string(Unit unit) { return word_of(kUnits, unit); }
 
 }  // namespace phalanx::spec

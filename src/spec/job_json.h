@@ -15,10 +15,4 @@ namespace phalanx::spec {
 boost::json::object to_json(const JobSpec& spec);
 Result<JobSpec> from_json(const boost::json::object& object);
 
-// Words as in the job file: "pytorch", "node", "namespace".
-const char* to_string(Framework framework);
-const char* to_string(Launch launch);
-const char* to_string(Isolation isolation);
-const char* to_string(Unit unit);
-
 }  // namespace phalanx::spec

@@ -3,17 +3,10 @@
 
 #include "spec/reader.h"
 #include "spec/tree_json.h"
+#include "spec/words.h"
 
 namespace phalanx::spec {
 namespace {
-
-Framework framework_of(const std::string& word) {
-  if (word == "pytorch") return Framework::pytorch;
-  if (word == "mpi") return Framework::mpi;
-  if (word == "tensorflow") return Framework::tensorflow;
-  if (word == "ray") return Framework::ray;
-  return Framework::none;
-}
 
 std::string advice(const Node& type) {
   const std::string word = type.kind == Kind::text ? type.text : "";
@@ -48,10 +41,6 @@ Field ray_field(const std::string& key, Fields::Reader check, Distribution& into
           }};
 }
 
-constexpr const char* kTypeWords[] = {"pytorch", "mpi", "tensorflow", "ray"};
-
-std::vector<std::string> types() { return {std::begin(kTypeWords), std::end(kTypeWords)}; }
-
 }  // namespace
 
 // The type in lower case, "" if there is none, "wrong" if it is none that is known.
@@ -61,9 +50,9 @@ std::string Reader::read_framework(const Node& map) {
   std::string word;
   const std::string more = advice(*type);
   if (more.empty() || nearest(type->text, {"pytorch"}) == "pytorch") {
-    fields_.choice("distribution.type", types(), word)(*type);
+    fields_.choice("distribution.type", words_of<Framework>(), word)(*type);
   } else {
-    fields_.wrong(*type, "distribution.type", "one of " + join(types()) + "; " + more);
+    fields_.wrong(*type, "distribution.type", "one of " + join(words_of<Framework>()) + "; " + more);
   }
   return word.empty() ? "wrong" : word;
 }
@@ -103,7 +92,7 @@ void Reader::read_distribution(const Node& node) {
   std::string launch;
   std::vector<Field> fields = {
       {"type", fields_.any()},
-      {"launch", fields_.choice("distribution.launch", {"process", "node", "head"}, launch), true}};
+      {"launch", fields_.choice("distribution.launch", words_of<Launch>(), launch), true}};
   for (Field& field : framework_fields(type)) fields.push_back(std::move(field));
   for (Field& field : misplaced()) fields.push_back(std::move(field));
   if (type == "wrong")  // which keys are right depends on it
@@ -112,9 +101,8 @@ void Reader::read_distribution(const Node& node) {
         fields.push_back({entry.key, fields_.any()});
   fields_.read(node, "distribution", fields);
   Distribution& into = spec_.distribution;
-  into.framework = framework_of(type);
-  if (launch == "node") into.launch = Launch::node;
-  if (launch == "head") into.launch = Launch::head;
+  into.framework = from_word<Framework>(type).value_or(Framework::none);
+  if (!launch.empty()) into.launch = *from_word<Launch>(launch);
   if (type.empty() && into.launch == Launch::process)
     report_.error(node.place, "distribution has no type; add type: pytorch, mpi, tensorflow or ray");
 }

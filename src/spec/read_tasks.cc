@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cctype>
 
-#include "spec/job_json.h"
 #include "spec/reader.h"
+#include "spec/words.h"
 
 namespace phalanx::spec {
 namespace {
@@ -170,7 +170,7 @@ void Reader::read_units(const Node& node, const std::string& where, Task& into) 
       report_.error(found->place, where + "." + key + ": the tasks of this job take " +
                                       kUnitKeys[static_cast<size_t>(spec_.resource_unit)] + "; write " +
                                       kUnitKeys[static_cast<size_t>(spec_.resource_unit)] +
-                                      " here, or resource_unit: " + to_string(unit) + " for the job");
+                                      " here, or resource_unit: " + word_of(unit) + " for the job");
     } else if (const auto count = fields_.whole(found->value, where + "." + key, 1)) {
       into.units = *count;
     }

@@ -8,6 +8,7 @@
 #include "spec/expand.h"
 #include "spec/job_name.h"
 #include "spec/tree_json.h"
+#include "spec/words.h"
 
 namespace phalanx::spec {
 namespace {
@@ -61,17 +62,13 @@ std::vector<Field> Reader::azure_fields() {
 std::vector<Field> Reader::our_fields() {
   const auto isolation = [this](const Node& node) {
     std::string word;
-    fields_.choice("isolation", {"auto", "namespace", "user_namespace", "cgroup", "plain"}, word)(node);
-    if (word == "namespace") spec_.isolation = Isolation::pid_namespace;
-    if (word == "user_namespace") spec_.isolation = Isolation::user_namespace;
-    if (word == "cgroup") spec_.isolation = Isolation::cgroup;
-    if (word == "plain") spec_.isolation = Isolation::plain;
+    fields_.choice("isolation", words_of<Isolation>(), word)(node);
+    if (!word.empty()) spec_.isolation = *from_word<Isolation>(word);
   };
   const auto unit = [this](const Node& node) {
     std::string word;
-    fields_.choice("resource_unit", {"node", "core", "gpu"}, word)(node);
-    if (word == "core") spec_.resource_unit = Unit::core;
-    if (word == "gpu") spec_.resource_unit = Unit::gpu;
+    fields_.choice("resource_unit", words_of<Unit>(), word)(node);
+    if (!word.empty()) spec_.resource_unit = *from_word<Unit>(word);
   };
   return {
       {"isolation", isolation, true},

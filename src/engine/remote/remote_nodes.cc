@@ -10,7 +10,7 @@
 #include "base/files.h"
 #include "base/version.h"
 #include "machine/machine.h"
-#include "spec/job_json.h"
+#include "spec/words.h"
 #include "wire/connection.h"
 
 namespace phalanx::engine::remote {
@@ -194,7 +194,7 @@ void RemoteNodes::welcome(Caller& caller, size_t place, bool again) {
   Node& node = nodes_[place];
   caller.stream->send(net::greeting({{"node", place},
                                      {"ports", plan_.ports.at(place)},
-                                     {"isolation", spec::to_string(plan_.isolation)},
+                                     {"isolation", spec::word_of(plan_.isolation)},
                                      {"system_log", plan_.system_logs.at(place)},
                                      {"address", node.address},
                                      {"folder", plan_.folder},
@@ -253,7 +253,7 @@ Status RemoteNodes::make_pumps(size_t place) {
 }
 
 // The connection is the node's from now on. Its callbacks are made anew, with what came behind the greeting.
-void RemoteNodes::take_over(Caller& caller, size_t place, std::string rest) {
+void RemoteNodes::take_over(Caller& caller, size_t place, const std::string& rest) {
   Node& node = nodes_[place];
   if (node.stream) old_.push_back(std::move(node.stream));
   node.channels->detach();

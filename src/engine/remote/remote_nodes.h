@@ -111,7 +111,7 @@ class RemoteNodes : public coordinator::NodeSource {
   std::vector<data::Sender> senders_for(const std::vector<size_t>& takers, size_t number) const;
   void tell(size_t node, const boost::json::object& words);
   void all_have_it();
-  void take_over(Caller& caller, size_t node, std::string rest);
+  void take_over(Caller& caller, size_t node, const std::string& rest);
   void refuse(Caller& caller, const std::string& why);
   int node_called(const std::string& host, int wanted) const;
   void sweep();

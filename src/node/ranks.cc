@@ -39,13 +39,6 @@ void not_started(wire::Started& started, int local_rank, std::string why, int ex
   started.exit_code = exit_code;
 }
 
-cpu_set_t set_of(const std::vector<int>& cpus) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (const int cpu : cpus) CPU_SET(static_cast<size_t>(cpu), &set);
-  return set;
-}
-
 }  // namespace
 
 long long Supervisor::oom_kills_of_machine() {
@@ -75,7 +68,7 @@ void Supervisor::prepare_remotes(const wire::Start& message) {
   base.node = config_.node;
   base.environment = environment.for_node();
   base.directory = message.directory;
-  if (!part.cpus.empty()) base.cpus = set_of(part.cpus);
+  if (!part.cpus.empty()) base.cpus = process::cpu_set(part.cpus);
   set_common(base.spawn);
   remotes_ = std::make_unique<Remotes>(loop_, std::move(base),
                                        [this](const boost::json::object& told) { send(told); });
@@ -162,7 +155,7 @@ wire::Started Supervisor::start_ranks(const wire::Start& message) {
   wire::Started started;
   const plan::NodePart& part = plan_->nodes.at(static_cast<size_t>(config_.node));
   const NodeEnvironment environment(*plan_, config_.node, message.environment, message.directory);
-  const cpu_set_t cpus = set_of(part.cpus);
+  const cpu_set_t cpus = process::cpu_set(part.cpus);
   null_input_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (part.ranks() == 0) return started;
   const auto spawn = common_spawn(environment, message, cpus);

@@ -18,20 +18,11 @@ namespace {
 constexpr int kRefused = code(job::Exit::refused), kCannotRun = code(job::Exit::cannot_run);
 
 // Of the node's CPUs those with these numbers, counted from 0.
-cpu_set_t chosen(const std::vector<int>& cpus, const std::vector<int>& numbers) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
+std::vector<int> chosen(const std::vector<int>& cpus, const std::vector<int>& numbers) {
+  std::vector<int> some;
   for (const int number : numbers)
-    if (static_cast<size_t>(number) < cpus.size())
-      CPU_SET(static_cast<size_t>(cpus[static_cast<size_t>(number)]), &set);
-  return set;
-}
-
-cpu_set_t all_of(const std::vector<int>& cpus) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (const int cpu : cpus) CPU_SET(static_cast<size_t>(cpu), &set);
-  return set;
+    if (static_cast<size_t>(number) < cpus.size()) some.push_back(cpus[static_cast<size_t>(number)]);
+  return some;
 }
 
 }  // namespace
@@ -78,9 +69,9 @@ wire::Ran Supervisor::start_task(const wire::Run& message, Rank& rank) {
   spawn.argv = {spawn.program.c_str(), "-c", message.command.c_str(), nullptr};
   spawn.directory = message.directory.c_str();
   spawn.output = rank.log.writer();
-  cpu_set_t cpus = all_of(part.cpus);
-  if (!message.cores.empty())
-    cpus = chosen(part.cpus.empty() ? machine::allowed_cpus() : part.cpus, message.cores);
+  const cpu_set_t cpus = process::cpu_set(
+      message.cores.empty() ? part.cpus
+                            : chosen(part.cpus.empty() ? machine::allowed_cpus() : part.cpus, message.cores));
   if (CPU_COUNT(&cpus) > 0) spawn.cpus = &cpus;
   set_common(spawn);
   const std::string program = spawn.program;

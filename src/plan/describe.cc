@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "plan/tasks.h"
+#include "spec/problem.h"
 
 namespace phalanx::plan {
 
@@ -21,12 +22,6 @@ std::string lines_of(const Env& env, const std::string& indent) {
   std::string text;
   for (const auto& [name, value] : env)
     text += indent + name + "=" + (secret_name(name) ? "***" : value) + "\n";
-  return text;
-}
-
-std::string join(const std::vector<std::string>& words, const char* between) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
   return text;
 }
 
@@ -50,7 +45,7 @@ std::string describe_node(const Plan& plan, size_t index) {
     text += ", CPUs";
     for (const int cpu : node.cpus) text += " " + std::to_string(cpu);
   }
-  if (!node.gpus.empty()) text += ", GPUs " + join(node.gpus, " ");
+  if (!node.gpus.empty()) text += ", GPUs " + spec::join(node.gpus, " ");
   text += "\n";
   if (plan.start == Start::tasks) return text;
   if (node.ranks() == 0) return text + "  runs nothing\n";
@@ -74,8 +69,8 @@ std::string describe_tasks(const Plan& plan) {
     text += "task " + std::to_string(i + 1) + "  " + task.name + ": " +
             (nodes.empty() ? std::to_string(task.units) + " " + kUnits[static_cast<size_t>(plan.unit)] +
                                  (task.units == 1 ? "" : "s")
-                           : "on " + join(nodes, ", ")) +
-            (after.empty() ? "" : ", after " + join(after, ", ")) + "\n  " + task.command + "\n";
+                           : "on " + spec::join(nodes, ", ")) +
+            (after.empty() ? "" : ", after " + spec::join(after, ", ")) + "\n  " + task.command + "\n";
   }
   if (plan.tasks.size() > kMost)
     text += "... and " + std::to_string(plan.tasks.size() - kMost) + " more tasks\n";
@@ -101,7 +96,7 @@ std::string describe(const Plan& plan) {
   const bool tasks = plan.start == Start::tasks;
   std::vector<std::string> words;
   for (const std::string& word : plan.argv) words.push_back(quoted(word));
-  std::string text = (tasks ? "" : "command   " + join(words, " ") + "\n") + "started   " +
+  std::string text = (tasks ? "" : "command   " + spec::join(words, " ") + "\n") + "started   " +
                      to_text(plan.start) + ": " + std::to_string(plan.world) +
                      (tasks             ? plan.world == 1 ? " task" : " tasks"
                       : plan.world == 1 ? " process"

@@ -51,12 +51,7 @@ std::vector<std::string> own_environment() {
 
 Result<Captured> capture(const std::vector<std::string>& argv, const std::vector<std::string>& environment,
                          std::chrono::milliseconds limit, size_t most) {
-  Spawn spawn;
-  spawn.program = TRY(find_program(argv.at(0), path_of(environment), ""));
-  for (const std::string& word : argv) spawn.argv.push_back(word.c_str());
-  spawn.argv.push_back(nullptr);
-  for (const std::string& line : environment) spawn.env.push_back(line.c_str());
-  spawn.env.push_back(nullptr);
+  Spawn spawn = TRY(to_spawn(argv, environment));
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return errno_error("pipe");
   const UniqueFd reader(ends[0]);

@@ -42,12 +42,7 @@ class Running {
 };
 
 Status Running::start(const Question& question, const std::vector<std::string>& environment) {
-  Spawn spawn;
-  spawn.program = TRY(find_program(question.argv.at(0), path_of(environment), ""));
-  for (const std::string& word : question.argv) spawn.argv.push_back(word.c_str());
-  spawn.argv.push_back(nullptr);
-  for (const std::string& line : environment) spawn.env.push_back(line.c_str());
-  spawn.env.push_back(nullptr);
+  Spawn spawn = TRY(to_spawn(question.argv, environment));
   Pipe input = TRY(make_pipe()), output = TRY(make_pipe()), errors = TRY(make_pipe());
   if (!question.input_file.empty()) input.reader = TRY(open_file(question.input_file, O_RDONLY));
   spawn.input = input.reader.get();

@@ -204,6 +204,13 @@ std::string why_not_executed(const std::string& program, int error) {
          "\\r\" is not there";
 }
 
+cpu_set_t cpu_set(const std::vector<int>& cpus) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int cpu : cpus) CPU_SET(static_cast<size_t>(cpu), &set);
+  return set;
+}
+
 std::string path_of(const std::vector<std::string>& environment) {
   for (const std::string& line : environment)
     if (line.starts_with("PATH=")) return line.substr(5);
@@ -231,6 +238,16 @@ Result<std::string> find_program(const std::string& name, const std::string& pat
   }
   if (denied) return *denied;
   return Error{Code::not_found, name + ": not found along PATH (" + path + ")"};
+}
+
+Result<Spawn> to_spawn(const std::vector<std::string>& argv, const std::vector<std::string>& environment) {
+  Spawn spawn;
+  spawn.program = TRY(find_program(argv.at(0), path_of(environment), ""));
+  for (const std::string& word : argv) spawn.argv.push_back(word.c_str());
+  spawn.argv.push_back(nullptr);
+  for (const std::string& line : environment) spawn.env.push_back(line.c_str());
+  spawn.env.push_back(nullptr);
+  return spawn;
 }
 
 }  // namespace phalanx::process

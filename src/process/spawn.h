@@ -77,8 +77,14 @@ class Spawner {
 // relative to `directory`. Code::not_found (exit code 127) or Code::denied (126) with a message for people.
 Result<std::string> find_program(const std::string& name, const std::string& path,
                                  const std::string& directory);
-std::string path_of(
-    const std::vector<std::string>& environment);  // its PATH, or what systems have without one
+cpu_set_t cpu_set(const std::vector<int>& cpus);  // for Spawn::cpus
+
+// Its PATH, or what systems have without one.
+std::string path_of(const std::vector<std::string>& environment);
+
+// `argv` and `environment` ("NAME=value") as a Spawn, which points into both; the program is found along that
+// environment's PATH. Errors as of find_program.
+Result<Spawn> to_spawn(const std::vector<std::string>& argv, const std::vector<std::string>& environment);
 
 // Why the kernel did not execute a program that is there, in words: `error` is errno's value. Of a script
 // without its interpreter it names that.

@@ -37,12 +37,7 @@ Streamed::~Streamed() {
 
 Status Streamed::begin(const std::vector<std::string>& argv, const std::vector<std::string>& environment,
                        const rlimit* open_files) {
-  Spawn spawn;
-  spawn.program = TRY(find_program(argv.at(0), path_of(environment), ""));
-  for (const std::string& word : argv) spawn.argv.push_back(word.c_str());
-  spawn.argv.push_back(nullptr);
-  for (const std::string& line : environment) spawn.env.push_back(line.c_str());
-  spawn.env.push_back(nullptr);
+  Spawn spawn = TRY(to_spawn(argv, environment));
   Pipe input = TRY(make_pipe()), output = TRY(make_pipe()), errors = TRY(make_pipe());
   spawn.input = input.reader.get();
   spawn.output = output.writer.get();

@@ -10,10 +10,9 @@
 #include <cstdlib>
 
 #include "base/files.h"
+#include "process/capture.h"
 #include "process/spawn.h"
 #include "spec/hostlist.h"
-
-extern char** environ;
 
 namespace phalanx::engine::slurm {
 
@@ -78,16 +77,10 @@ std::vector<std::string> NodeStep::words(const std::string& meeting_file) const 
 }
 
 Status NodeStep::start(const node::Meeting& meeting, remote::RemoteNodes& nodes) {
-  const std::string file = meeting_file_in(folder_), path = variable("PATH");
+  const std::string file = meeting_file_in(folder_);
   TRY(write_file(file, to_json(meeting)));
-  process::Spawn srun;
-  srun.program =
-      TRY(process::find_program("srun", path.empty() ? "/usr/local/bin:/usr/bin:/bin" : path, "/"));
-  srun.own = words(file);
-  for (const std::string& word : srun.own) srun.argv.push_back(word.c_str());
-  srun.argv.push_back(nullptr);
-  for (char** line = environ; *line; ++line) srun.env.push_back(*line);
-  srun.env.push_back(nullptr);
+  const std::vector<std::string> argv = words(file), environment = process::own_environment();
+  process::Spawn srun = TRY(process::to_spawn(argv, environment));
   const UniqueFd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const UniqueFd log = TRY(open_file(log_, O_WRONLY | O_CREAT | O_APPEND));
   srun.input = null.get();

@@ -115,14 +115,10 @@ namespace {
 
 Result<process::Spawned> start_ssh(const Elsewhere& elsewhere, const std::vector<std::string>& words,
                                    bool terminal) {
-  const char* path = ::getenv("PATH");
-  process::Spawn spawn;
-  spawn.program = TRY(process::find_program("ssh", path ? path : "/usr/bin:/bin", "/"));
-  spawn.own = Connection(elsewhere.options).words(elsewhere.host, command_of(elsewhere, words), terminal);
-  for (const std::string& word : spawn.own) spawn.argv.push_back(word.c_str());
-  spawn.argv.push_back(nullptr);
-  for (char** line = environ; *line; ++line) spawn.env.push_back(*line);
-  spawn.env.push_back(nullptr);
+  const std::vector<std::string> environment = process::own_environment();
+  const std::vector<std::string> argv =
+      Connection(elsewhere.options).words(elsewhere.host, command_of(elsewhere, words), terminal);
+  process::Spawn spawn = TRY(process::to_spawn(argv, environment));
   spawn.error = STDERR_FILENO;
   const process::Spawned child = process::spawn(std::move(spawn));
   if (child.error != 0) return errno_error("ssh", child.error);

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "base/shell.h"
+#include "engine/answers.h"
 
 namespace phalanx::engine::check {
 
@@ -87,18 +88,9 @@ std::string script(const Question& question) {
 std::string farewell(const std::string& folder) { return "rm -f " + in_shell(folder + kToken) + "\n"; }
 
 Result<Facts> parse_facts(std::string_view output) {
-  const size_t begin = output.rfind(kBegin);
-  const size_t end = begin == output.npos ? begin : output.find(kEnd, begin);
-  if (end == output.npos) return Error{Code::invalid, "its shell did not run the check to its end"};
-  std::string_view text = output.substr(begin + kBegin.size(), end - begin - kBegin.size());
   Facts facts;
-  while (!text.empty()) {
-    const size_t stop = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, stop);
-    text.remove_prefix(std::min(stop + 1, text.size()));
-    if (const size_t equals = line.find('='); equals != line.npos)
-      read_fact(line.substr(0, equals), line.substr(equals + 1), facts);
-  }
+  TRY(read_answers(output, {kBegin, kEnd},
+                   [&](std::string_view key, std::string_view value) { read_fact(key, value, facts); }));
   return facts;
 }
 

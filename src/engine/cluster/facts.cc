@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "engine/answers.h"
 #include "engine/ssh/connection.h"
 
 namespace phalanx::engine::cluster {
@@ -68,19 +69,10 @@ std::string facts_script(const std::vector<std::string>& names) {
 }
 
 Result<HostFacts> parse_host_facts(const std::string& host, std::string_view output) {
-  const size_t begin = output.rfind(kBegin);
-  const size_t end = begin == output.npos ? begin : output.find(kEnd, begin);
-  if (end == output.npos) return Error{Code::invalid, "its shell did not run the questions to their end"};
-  std::string_view text = output.substr(begin + kBegin.size(), end - begin - kBegin.size());
   HostFacts facts;
   facts.host = host;
-  while (!text.empty()) {
-    const size_t stop = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, stop);
-    text.remove_prefix(std::min(stop + 1, text.size()));
-    if (const size_t equals = line.find('='); equals != line.npos)
-      read_fact(line.substr(0, equals), line.substr(equals + 1), facts);
-  }
+  TRY(read_answers(output, {kBegin, kEnd},
+                   [&](std::string_view key, std::string_view value) { read_fact(key, value, facts); }));
   // It comes to stand in slurm.conf.
   if (!is_name(facts.name)) return Error{Code::invalid, "its own name (uname -n) cannot be that of a node"};
   std::sort(facts.gpus.begin(), facts.gpus.end());

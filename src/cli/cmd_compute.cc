@@ -92,7 +92,6 @@ std::string in_words(const json::value& value) {
   return spec::join(words, lists ? "; " : ", ");
 }
 
-// What is checked, for people: "ok", "fatal", "-".
 std::string result_of(const engine::check::NodeReport& node) {
   return !node.asked && node.good ? "in use" : node.good ? "ok" : node.asked ? "FAILS" : "away";
 }
@@ -156,7 +155,7 @@ class Compute : public Command {
       objects.push_back(object_of(compute, standard));
       rows.push_back({compute.name, spec::to_text(compute.kind), where(compute), standard ? "default" : ""});
     }
-    print(objects, rows, {{"NAME"}, {"TYPE"}, {"WHERE", false, true}, {""}});
+    output_.print(objects, rows, {{"NAME"}, {"TYPE"}, {"WHERE", false, true}, {""}});
     return static_cast<int>(Exit::ok);
   }
 
@@ -187,14 +186,14 @@ class Compute : public Command {
     if (output_.format() == Format::json || output_.format() == Format::yaml)
       put(render(output_.format(), object));
     else
-      print({}, rows,
-            {{"NODE", false, true},
-             {"RESULT"},
-             {"CPUS", true},
-             {"GPUS", true},
-             {"SHM", true},
-             {"FREE", true},
-             {"PYTHON", false, true}});
+      output_.print({}, rows,
+                    {{"NODE", false, true},
+                     {"RESULT"},
+                     {"CPUS", true},
+                     {"GPUS", true},
+                     {"SHM", true},
+                     {"FREE", true},
+                     {"PYTHON", false, true}});
     if (output_.format() == Format::table) say_findings(*report, compute.name);
     return static_cast<int>(report->good() ? Exit::ok : Exit::failed);
   }
@@ -207,21 +206,6 @@ class Compute : public Command {
                       4096) +
           "\n");
     put(report.good() ? "a job would start on " + name + "\n" : "a job would fail on " + name + "\n");
-  }
-
-  void print(const json::array& objects, const std::vector<std::vector<std::string>>& rows,
-             const std::vector<Column>& titles) const {
-    const Terminal terminal = Terminal::of(1);
-    switch (output_.format()) {
-      case Format::json:
-        return put(to_json_text(objects));
-      case Format::yaml:
-        return put(to_yaml(objects));
-      case Format::tsv:
-        return put(to_tsv(rows));
-      case Format::table:
-        return put(to_table(titles, rows, terminal.is_terminal ? terminal.width : 0));
-    }
   }
 
   std::string action_, name_;

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "cli/terminal.h"
 #include "spec/job_name.h"
 #include "spec/problem.h"
 
@@ -13,6 +14,21 @@ void OutputOption::declare(CLI::App& app) {
       ->check([](const std::string& text) {
         return format_of(text) ? std::string() : text + " is none of table, json, yaml, tsv";
       });
+}
+
+void OutputOption::print(const boost::json::array& objects, const std::vector<std::vector<std::string>>& rows,
+                         const std::vector<Column>& columns) const {
+  const Terminal terminal = Terminal::of(1);
+  switch (format()) {
+    case Format::json:
+      return put(to_json_text(objects));
+    case Format::yaml:
+      return put(to_yaml(objects));
+    case Format::tsv:
+      return put(to_tsv(rows));
+    case Format::table:
+      return put(to_table(columns, rows, terminal.is_terminal ? terminal.width : 0));
+  }
 }
 
 void NameOption::declare(CLI::App& app) {

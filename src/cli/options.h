@@ -16,6 +16,9 @@ struct OutputOption {
   std::string name;  // empty: not given
   Format format() const { return format_of(name).value_or(Format::table); }
   void declare(CLI::App& app);
+  // A list: objects for programs, rows (of the same, in words) as tab-separated values or as a table.
+  void print(const boost::json::array& objects, const std::vector<std::vector<std::string>>& rows,
+             const std::vector<Column>& columns) const;
 };
 
 // --exact, of commands that take a job's name: for programs, which have it whole.

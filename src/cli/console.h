@@ -2,12 +2,11 @@
 // out.
 //
 // Lines of several ranks are prefixed "[node/rank] "; the same line of several ranks within `window` is shown
-// once, as
-// "[ranks 0-7] ". Tasks have names: "[train] ", "[train, test] ". The order of one rank's lines is always
-// kept. What a carriage return overwrote is not shown in a pipe; on a terminal, unfinished lines (progress
-// bars) live in an area at the bottom, above the status line. On a terminal the text is made harmless; in a
-// pipe bytes pass as they are. One process: no prefix, and in a pipe not a byte is changed; else a line of
-// more than 64 KiB is shown in pieces.
+// once, as "[ranks 0-7] ". Tasks have names: "[train] ", "[train, test] ". The order of one rank's lines is
+// always kept. What a carriage return overwrote is not shown in a pipe; on a terminal, unfinished lines
+// (progress bars) live in an area at the bottom, above the status line. On a terminal the text is made
+// harmless; in a pipe bytes pass as they are. One process: no prefix, and in a pipe not a byte is changed;
+// else a line of more than 64 KiB is shown in pieces.
 #pragma once
 
 #include <chrono>

@@ -25,8 +25,8 @@ struct FollowOptions {
   int last_lines = -1;            // of each rank, of what is there already: so many; -1: all
   bool prefix = true;
   std::optional<bool> colour;  // of the prefixes; nothing: as suits a terminal
-  bool interrupt_cancels =
-      true;  // SIGINT cancels the job, the second one kills it; else it only ends the watching
+  // SIGINT cancels the job, the second one kills it; else it only ends the watching.
+  bool interrupt_cancels = true;
   bool terminate_cancels = false;  // SIGTERM cancels the job
   std::vector<int> leaves_on;      // signals that only end the watching
   bool ends_with_reader = false;   // of standard output, also while there is nothing to print

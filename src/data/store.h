@@ -6,7 +6,7 @@
 //   +- chunks/NAME       one chunk, as chunk.h encodes it
 //   +- trees/NAME        the list of a tree, encoded
 //   +- inputs/NAME/      a whole tree that jobs read in place, read-only; NAME.lock is held shared by those
-//   jobs
+//                        jobs
 //
 // Every file is written under another name and renamed, so that jobs that fill the store side by side see
 // whole files only, and the last one wins over its equal. What is read is checked against its name once per

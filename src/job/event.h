@@ -1,7 +1,7 @@
-// clang-format off
 // event.h - what happened to a job: the event log, written by the coordinator alone, read by everybody.
 //
-// events.jsonl holds one object a line: {"time": s since the epoch, "event": kind, "task": 0, "attempt": 0, ...}.
+// events.jsonl holds one object a line:
+//   {"time": s since the epoch, "event": kind, "task": 0, "attempt": 0, ...}
 // Readers ignore keys and kinds they do not know, and a last line without its newline.
 //
 //   kind              more keys
@@ -10,8 +10,8 @@
 //   queued            slots (wanted), free, ahead: ["name", "name of user (pid 7)"]    (again whenever it
 //                     changes)
 //   preparing
-//   sent              bytes (over the network), kept (bytes of content that were there already); to (a host; by the
-//                     submitter) or nodes (to so many of them)
+//   sent              bytes (over the network), kept (bytes of content that were there already); to (a host; by
+//                     the submitter) or nodes (to so many of them)
 //   sending           nodes, bytes (of all files, for each), what: ["code", ...]
 //   starting          world
 //   node_ready        node, name, host, address, guard_pid, supervisor_pid, isolation, note
@@ -33,7 +33,6 @@
 //   finalizing
 //   attempt_ended     exit_code, verdict                (its scheduler may begin another: ask it)
 //   ended             state (Completed | Failed | Canceled), exit_code, verdict (verdict.h), seconds
-// clang-format on
 #pragma once
 
 #include <boost/json.hpp>

@@ -93,8 +93,8 @@ bool IgnoreRules::compile_set(std::string_view& pattern, Token& token) {
 
 bool IgnoreRules::compile(std::string_view pattern, Rule& rule) {
   const std::string_view whole = pattern;
-  const size_t plain =
-      whole.find_first_of("*?[\\");  // git matches what follows this prefix as a pattern of its own
+  // Git matches what follows this prefix as a pattern of its own.
+  const size_t plain = whole.find_first_of("*?[\\");
   while (!pattern.empty()) {
     const size_t at = whole.size() - pattern.size();
     Token token;

@@ -11,11 +11,11 @@
 //      +- job.json                 the checked JobSpec (spec::to_json)
 //      +- plan.json                who runs what (plan::to_json)
 //      +- events.jsonl             what happened, one JSON object a line; locked by the living coordinator
-//      +- elsewhere.json           instead of all below: the job is on another machine, and which (ssh
-//      computes)
+//      +- elsewhere.json           instead of all below: the job is on another machine, and which
+//      |                           (ssh computes)
 //      +- control                  socket of the coordinator (cancel); gone when it is
 //      +- cancel.json              who wants its end, where the coordinator is reached by a signal only
-//      (Slurm)
+//      |                           (Slurm)
 //      +- environment.0600         submitter's environment and secret; deleted at the end
 //      +- code/                    snapshot of the user's code
 //      +- nodes/0/wd/              working directory of node 0: a copy of code/ (./outputs, ./logs are kept)
@@ -26,10 +26,10 @@
 //      |                           of a job of tasks std_log_task_N.txt, N from 1 (zero-padded);
 //      |                           attempt k > 0 in user_logs/retry_00k/
 //      |                           beside them metrics_rank_N.jsonl, or metrics_task_N.jsonl: what it has
-//      logged
+//      |                           logged
 //      +- mlflow/rank_N/           the file store of one process that logs through MLflow (or task_N)
 //      +- metrics.json             of a job that ended on another machine: its metrics, once they were asked
-//      for
+//      |                           for
 //      +- system_logs/             coordinator.log, node_0.log: Phalanx's own words
 #pragma once
 

@@ -373,8 +373,8 @@ Result<JobView> read_job(const std::string& job_folder, double patience_seconds)
   struct stat info {};
   if (::stat(job_folder.c_str(), &info) != 0) return errno_error(job_folder);
   const Layout layout{job_folder};
-  const bool alive =
-      is_locked(layout.events());  // asked first: a coordinator writes its end before it lets go
+  // Asked first: a coordinator writes its end before it lets go.
+  const bool alive = is_locked(layout.events());
   JobView view;
   double last = 0;
   EventReader reader(layout.events());

@@ -38,9 +38,9 @@ constexpr Hint kHints[] = {
      "the GPU's memory was full: use a smaller batch, or fewer processes per GPU; `nvidia-smi` shows who "
      "else is on it"},
     {"Duplicate GPU detected", "", 0, -1,
-     "two ranks of one node chose the same GPU: call torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"])), "
-     "and do "
-     "not start more processes per node than it has GPUs"},
+     "two ranks of one node chose the same GPU: call "
+     "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"])), and do not start more processes per node "
+     "than it has GPUs"},
     {"Found no NVIDIA driver", "", 0, -1,
      "no GPU can be used on that node: run with its CPUs (gloo as backend), or look at `nvidia-smi`"},
     {"terminate called without an active exception", "", 0, -1,
@@ -53,10 +53,9 @@ constexpr Hint kHints[] = {
     {"EADDRINUSE", "", 0, -1, kPort},
     {"ddress already in use", "", 0, -1, kPort},
     {"ModuleNotFoundError", "", 0, -1,
-     "the job's Python does not have that module: it is the one that was active when the job was submitted, "
-     "or "
-     "that environments.yml names. Install the module there (python -m pip install ...), or activate the "
-     "environment that has it and submit again"},
+     "the job's Python does not have that module: it is the one that was active when the job was "
+     "submitted, or that environments.yml names. Install the module there (python -m pip install ...), or "
+     "activate the environment that has it and submit again"},
     {"Argument list too long", "", 0, -1,
      "the command or a variable is longer than Linux takes (131,071 bytes each), or all together are: put "
      "what is long into a file"},
@@ -71,17 +70,14 @@ constexpr Hint kHints[] = {
      "/dev/shm is full: use fewer data loader workers, or make it larger (`df -h /dev/shm`)"},
     {"Watchdog caught collective operation timeout", "", 0, -1,
      "one rank waited for another that never came to the same collective: look for a rank that stopped "
-     "earlier, or "
-     "that took another branch; TORCH_DISTRIBUTED_DEBUG=DETAIL names the collective"},
+     "earlier, or that took another branch; TORCH_DISTRIBUTED_DEBUG=DETAIL names the collective"},
     {"NCCL", "unhandled system error", 0, -1,
-     "NCCL could not talk between GPUs or nodes: run again with NCCL_DEBUG=INFO; NCCL_SOCKET_IFNAME chooses "
-     "the network "
-     "interface"},
+     "NCCL could not talk between GPUs or nodes: run again with NCCL_DEBUG=INFO; NCCL_SOCKET_IFNAME "
+     "chooses the network interface"},
     {"ncclInternalError", "", 0, -1, "run again with NCCL_DEBUG=INFO, which says what NCCL tried"},
     {"ncclSystemError", "", 0, -1,
-     "NCCL could not talk between GPUs or nodes: run again with NCCL_DEBUG=INFO; NCCL_SOCKET_IFNAME chooses "
-     "the network "
-     "interface"},
+     "NCCL could not talk between GPUs or nodes: run again with NCCL_DEBUG=INFO; NCCL_SOCKET_IFNAME "
+     "chooses the network interface"},
     {"ncclRemoteError", "", 0, -1,
      "another rank ended or lost its network first: look at the logs of the other ranks"},
     {"Unreachable in file ext3x_client", "", 0, -1, kNoPmix},
@@ -103,15 +99,13 @@ constexpr Hint kHints[] = {
      "make the file executable (`chmod +x`), or start it with its interpreter"},
     {"", "", SIGKILL, -1,
      "Phalanx did not send this signal: somebody did, or the kernel or a container's limit took the memory "
-     "back "
-     "(`dmesg -T | grep -i oom` says so)"},
+     "back (`dmesg -T | grep -i oom` says so)"},
     {"", "", SIGBUS, -1,
      "often /dev/shm is full, which data loader workers use: use fewer of them, or make it larger (`df -h "
      "/dev/shm`)"},
     {"", "", SIGSEGV, -1,
      "a crash in native code: PYTHONFAULTHANDLER=1 prints the Python line; libraries built for different "
-     "versions of "
-     "each other are the usual cause"},
+     "versions of each other are the usual cause"},
     {"", "", SIGABRT, -1,
      "a library gave up: its message stands in the log above; PYTHONFAULTHANDLER=1 prints the Python line"},
     {"", "", SIGILL, -1, "a library was built for another kind of CPU than this node's"},
@@ -123,9 +117,8 @@ constexpr Hint kHints[] = {
      "them; of a script that is there, the interpreter in its first line is not"},
 };
 constexpr std::string_view kOutOfMemory =
-    "the node ran out of memory and the kernel killed the process: use a smaller batch or fewer data loader "
-    "workers, "
-    "or fewer processes per node";
+    "the node ran out of memory and the kernel killed the process: use a smaller batch or fewer data "
+    "loader workers, or fewer processes per node";
 
 bool fits(const Hint& hint, std::optional<int> code, std::optional<int> signal, const std::string& line) {
   return (hint.signal == 0 || signal == hint.signal) && (hint.code == -1 || code == hint.code) &&

@@ -2,8 +2,7 @@
 // brings threads and memory. Talks frames (wire/frame.h) with its supervisor over one socket.
 //
 //   to the supervisor    ready (variables of each rank, or why not; whether there is a topology), joined,
-//                        finalized, and of
-//   wire/messages.h:     fence, fetch, fetched, aborted
+//                        finalized, and of wire/messages.h: fence, fetch, fetched, aborted
 //   from the supervisor  fenced, fetch, fetched
 #pragma once
 

@@ -28,8 +28,8 @@ class SecureStream {
     std::function<void()> ready;  // the peer has proven the secret
     std::function<void(std::string_view bytes)> bytes;
     std::function<void(const std::string& why)> closed;  // once; "" is the peer's orderly end
-    std::function<void()> drained =
-        {};  // what had to wait is with the network now; for senders that can wait
+    // What had to wait is with the network now; for senders that can wait.
+    std::function<void()> drained = {};
   };
   // `socket` may still be connecting. `identity` is public, and the same at both ends: the name of the job.
   // Callbacks come from the loop and must not destroy the stream.

@@ -10,8 +10,8 @@ namespace phalanx::node {
 namespace {
 
 constexpr int kOrphanGraceMs = 3000;  // without a coordinator; no rank may live 5 s after its death
-constexpr auto kDrainPatience =
-    std::chrono::seconds(2);  // for the end of the pipes, once all writers were killed
+// For the end of the pipes, once all writers were killed.
+constexpr auto kDrainPatience = std::chrono::seconds(2);
 
 }  // namespace
 

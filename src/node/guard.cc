@@ -20,8 +20,8 @@ namespace phalanx::node {
 
 namespace {
 
-constexpr auto kRescue =
-    std::chrono::milliseconds(3000);  // for what is left in the pipes, once all writers were killed
+// For what is left in the pipes, once all writers were killed.
+constexpr auto kRescue = std::chrono::milliseconds(3000);
 
 std::vector<process::Mode> modes_to_try(spec::Isolation wanted) {
   using process::Mode;

@@ -1,11 +1,10 @@
 // node.h - one node of a job: two processes, forked and not exec'd, on the machine where its ranks run.
 //
 //   guard        only waits: for its supervisor, and for the lease. Has a copy of the read end of every
-//   rank's pipe, so that
-//                no rank gets SIGPIPE and no byte is lost when the supervisor dies; kills all that is left
-//                then.
+//                rank's pipe, so that no rank gets SIGPIPE and no byte is lost when the supervisor dies;
+//                kills all that is left then.
 //   supervisor   one thread, one loop: starts the ranks, keeps their logs, reports their exits to the
-//   coordinator.
+//                coordinator.
 //
 // Times (contract: docs/ending.md). A supervisor that hears nothing from the coordinator for kLease kills its
 // ranks; a guard that hears nothing from its supervisor for kLease + kGuardSlack kills them all. The
@@ -24,8 +23,7 @@
 
 namespace phalanx::node {
 
-inline constexpr std::chrono::milliseconds kHeartbeat{1000};
-inline constexpr std::chrono::milliseconds kLease{5000};  // several heartbeats
+inline constexpr std::chrono::milliseconds kLease{5000};  // several heartbeats of the coordinator
 // Instead of the lease while a node receives what the job needs.
 inline constexpr std::chrono::milliseconds kPrepareLease{20000};
 inline constexpr std::chrono::milliseconds kGuardSlack{1000};  // the supervisor gets to act first

@@ -22,7 +22,6 @@ class PrivateFolder {
   Status make(const std::vector<std::string>& folders);
   // Nothing runs here any more: the rest of the logs, and outputs. Ends the guard's channel behind them.
   void send_what_is_left();
-  bool is_sending() const { return sending_; }
   void more();  // there may be room on the way
 
  private:

@@ -15,8 +15,8 @@ namespace phalanx::node {
 
 namespace {
 
-constexpr int kLargePipe =
-    1 << 20;  // a flooding rank then waits for us 16 times less often than with the usual 64 KiB
+// A flooding rank then waits for us 16 times less often than with the usual 64 KiB.
+constexpr int kLargePipe = 1 << 20;
 
 constexpr size_t kPiece = 65536;  // on the heap: a stack may be small (ulimit -s)
 
@@ -140,8 +140,8 @@ std::vector<std::string> RankLog::last_lines(size_t most_lines, size_t most_byte
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
     std::string line = text.substr(at, end - at);
-    const size_t bar =
-        line.find_last_of('\r', line.empty() ? 0 : line.size() - 2);  // a progress bar: its last state
+    // A progress bar: its last state.
+    const size_t bar = line.find_last_of('\r', line.empty() ? 0 : line.size() - 2);
     if (bar != std::string::npos) line.erase(0, bar + 1);
     lines.push_back(std::move(line));
     at = end + 1;

@@ -28,8 +28,8 @@ struct AllocatedNode {
   int cpu_count = 1;              // how many CPUs a process of this node may use
   std::vector<std::string> gpus;  // as CUDA_VISIBLE_DEVICES names them
   std::vector<uint16_t> ports;    // held for the job; as many as ports_of_node() says
-  uint16_t instead_of_fixed =
-      0;  // held for the job, where kFixedPort is another's; 0: it has that, or neither
+  // Held for the job, where kFixedPort is another's; 0: it has that, or neither.
+  uint16_t instead_of_fixed = 0;
 };
 inline constexpr size_t kPortsOfNode0 = 2;  // the first: MASTER_PORT, and JAX's coordinator
 

@@ -29,8 +29,8 @@ Env process_variables(const Plan& plan, const NodePart& node, int node_index, in
   env["TORCHELASTIC_RUN_ID"] = plan.job;
   env["TORCHELASTIC_RESTART_COUNT"] = plan.common.at("PHALANX_ATTEMPT");
   env["TORCHELASTIC_MAX_RESTARTS"] = "0";
-  env["TORCHELASTIC_USE_AGENT_STORE"] =
-      "False";  // rank 0 hosts the store, on the port that the node holds for it
+  // Rank 0 hosts the store, on the port that the node holds for it.
+  env["TORCHELASTIC_USE_AGENT_STORE"] = "False";
   env["CROSS_RANK"] = std::to_string(node_index);  // DeepSpeed's names
   env["CROSS_SIZE"] = nodes;
   env["LOCAL_SIZE"] = local_size;

@@ -1,9 +1,10 @@
 // isolation.h - keeps a tree of processes together, so that nothing of it can be left behind.
 //
 //   pid_namespace   the root of the tree is the init of a PID namespace: when it ends, the kernel kills all
-//   the rest user_namespace  the same for a user without privileges, inside a user namespace cgroup a cgroup
-//   v2 of the tree, killed by writing cgroup.kill (needs no controllers) plain           subreaper and a walk
-//   of descendants: what is left where the others are refused
+//                   the rest
+//   user_namespace  the same for a user without privileges, inside a user namespace
+//   cgroup          a cgroup v2 of the tree, killed by writing cgroup.kill (needs no controllers)
+//   plain           subreaper and a walk of descendants: what is left where the others are refused
 #pragma once
 
 #include <sys/types.h>

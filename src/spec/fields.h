@@ -19,8 +19,8 @@ struct Field {
   std::string key;
   std::function<void(const Node&)> read = {};
   bool ours = false;  // Phalanx's own, not Azure ML's
-  std::string elsewhere =
-      {};  // not empty: known to people, but not allowed here, and why; `read` is not called
+  // Not empty: known to people, but not allowed here, and why; `read` is not called.
+  std::string elsewhere = {};
 };
 
 class Fields {

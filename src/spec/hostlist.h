@@ -9,8 +9,8 @@
 
 namespace phalanx::spec {
 
-inline constexpr size_t kMaxHosts =
-    65'536;  // more nodes than any cluster has; a short text can stand for billions
+// More nodes than any cluster has; a short text can stand for billions.
+inline constexpr size_t kMaxHosts = 65'536;
 inline constexpr size_t kMaxHostName = 255;  // DNS ends there
 
 // In the order of the text, leading zeros kept, names that stand twice kept. "" is none. Several groups in

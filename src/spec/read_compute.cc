@@ -68,8 +68,7 @@ std::string wrong_with_compute_name(std::string_view name) {
       std::all_of(name.begin(), name.end(), [](char c) { return is_letter(c) || is_digit(c) || c == '-'; });
   if (good && is_letter(name.front()) && name.back() != '-') return "";
   return "cannot be the name of a compute; it has letters, digits and '-', begins with a letter and does not "
-         "end "
-         "with '-'";
+         "end with '-'";
 }
 
 Fields::Reader ComputeReader::line(const std::string& key, std::string& into) {

@@ -4,8 +4,9 @@
 //   hello     it is there, what it has, its ports       prepare   make the working directory
 //   prepared  the working directory is there            start     the plan; start your ranks
 //   started   pids of its ranks, or why not             stop      SIGTERM, grace, SIGKILL; or kill at once
-//   exited    ranks that ended                          ping      each second; a node that hears none for the
-//   lease kills gap       log bytes that could not be written       leave     nothing is wanted any more: end
+//   exited    ranks that ended                          ping      each second; a node that hears none for
+//                                                                 the lease kills
+//   gap       log bytes that could not be written       leave     nothing is wanted any more: end
 //   pong      answer to ping
 //   empty     no process of the attempt is left here
 //   lost      from the guard: its supervisor is gone

@@ -18,9 +18,8 @@ struct Question {
   std::string folder;  // that all nodes shall see; "": no such folder is wanted
   std::string home;    // where jobs' folders lie instead: "${PHALANX_HOME:-$HOME/.phalanx}", for the shell
   std::string token;   // what the file .phalanx-check of the folder says, when it is the same folder
-  bool leaves_token =
-      false;              // writes that file: the first machine of those that see a folder which we do not
-  std::string interface;  // "": any
+  bool leaves_token = false;  // writes that file: the first of those that see a folder which we do not
+  std::string interface;      // "": any
 };
 std::string script(const Question& question);
 // Takes the token away.

@@ -96,9 +96,8 @@ class Planner {
                 "; packages are known for Debian and Ubuntu: install Slurm there by hand");
       if (one.other_slurm)
         problem(
-            "belongs to another Slurm already (/etc/slurm/slurm.conf); `phalanx run` can use that one as it "
-            "is. If it "
-            "is of no use any more, move that file away");
+            "belongs to another Slurm already (/etc/slurm/slurm.conf); `phalanx run` can use that one as "
+            "it is. If it is of no use any more, move that file away");
       if (!names.insert(one.name).second)
         problem("calls itself " + one.name +
                 ", as another does; give each its own name (hostnamectl set-hostname)");

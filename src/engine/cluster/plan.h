@@ -23,8 +23,8 @@ struct Step {
   std::string path = {}, text = {}, mode = {}, owner = {};
   Secret secret = Secret::none;
   std::string run = {}, unless = {};
-  bool settles =
-      false;  // a command that also runs where a step since the last one of these has changed something
+  // A command that also runs where a step since the last one of these has changed something.
+  bool settles = false;
 };
 
 struct HostPlan {

@@ -25,8 +25,8 @@ struct Target {
   std::string node;
   std::vector<std::string> argv;
   std::string away = {};  // not empty: it cannot be asked, and why
-  std::string job =
-      {};  // the name of the job of Slurm that asks it, alike for all nodes; "": none of its own
+  // The name of the job of Slurm that asks it, alike for all nodes; "": none of its own.
+  std::string job = {};
 };
 
 // A node as its compute has it: all of what can be chosen from.

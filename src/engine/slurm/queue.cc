@@ -57,8 +57,7 @@ Error trouble(const std::string& program, const std::string& output) {
   if (has(output, "cannot stat file") || has(output, "Could not establish a configuration source"))
     return {Code::unavailable,
             "Slurm has no configuration here; set SLURM_CONF to the cluster's slurm.conf, or use a machine "
-            "of the "
-            "cluster"};
+            "of the cluster"};
   if (has(output, "authentication") || has(output, "munge"))
     return {Code::denied, program + ": Slurm does not know who is asking: " + first_line(output) +
                               "; munge must run here with the cluster's key"};

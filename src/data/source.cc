@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "base/files.h"
+#include "base/links.h"
 
 namespace phalanx::data {
 
@@ -59,7 +60,8 @@ Digest digest_of_piece(std::string_view bytes) {
 
 class Scanner {
  public:
-  Scanner(Source& source, const Scan& how) : source_(source), how_(how), chunk_(kMostInChunk, '\0') {}
+  Scanner(Source& source, const Scan& how, int top)
+      : source_(source), how_(how), top_(top), chunk_(kMostInChunk, '\0') {}
 
   Status folder(int fd, const std::string& path);
   Status only(int top);
@@ -85,6 +87,7 @@ class Scanner {
 
   Source& source_;
   const Scan& how_;
+  int top_;
   Cutter cutter_;
   std::string chunk_;
   Source::Start start_;
@@ -129,12 +132,13 @@ Status Scanner::entry(int folder, const std::string& name, const std::string& pa
     if (!how_.follow || ::fstatat(folder, name.c_str(), &behind, 0) != 0)
       return link(folder, name, path, info);
     const bool loop = std::find(above_.begin(), above_.end(), identity(behind)) != above_.end();
-    if (loop) return link(folder, name, path, info);
+    if (loop || leads_inside(top_, path)) return link(folder, name, path, info);
     info = behind;
   }
   if (S_ISDIR(info.st_mode)) return subfolder(folder, name, path, info);
   if (S_ISREG(info.st_mode)) return file(folder, name, path);
-  return Done{};  // a socket, a pipe: nothing that another machine could use
+  source_.left_out_.push_back(path);  // nothing that another machine could use
+  return Done{};
 }
 
 Status Scanner::link(int folder, const std::string& name, const std::string& path, const struct stat& info) {
@@ -228,8 +232,8 @@ Result<Source> Source::scan(const std::string& path, const Scan& how) {
   const size_t slash = whole.rfind('/');
   const bool is_folder = S_ISDIR(info.st_mode);
   Source source(is_folder ? whole : whole.substr(0, slash), how.follow);
-  Scanner scanner(source, how);
   const UniqueFd top = TRY(open_file(is_folder ? whole : whole.substr(0, slash + 1), O_RDONLY | O_DIRECTORY));
+  Scanner scanner(source, how, top.get());
   const std::string name = whole.substr(slash + 1);
   TRY(!is_folder         ? scanner.file(top.get(), name, name)
       : how.only.empty() ? scanner.folder(top.get(), "")

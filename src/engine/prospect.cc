@@ -10,6 +10,7 @@
 #include "spec/job_json.h"
 #include "spec/job_name.h"
 #include "spec/parse.h"
+#include "spec/problem.h"
 
 namespace phalanx::engine {
 
@@ -70,6 +71,36 @@ Result<Prospect> look_ahead(const Submission& submission, const std::string& nam
   return prospect;
 }
 
+std::string several(const std::vector<std::string>& paths) {
+  const std::string first = "'" + spec::shown(paths[0]) + "'";
+  return paths.size() == 1 ? first : first + " and " + std::to_string(paths.size() - 1) + " more";
+}
+
+void note_left_out(const std::string& what, const std::vector<std::string>& paths,
+                   std::vector<std::string>& notes) {
+  if (!paths.empty())
+    notes.push_back(what + ": left out " + several(paths) +
+                    ": neither files nor folders (pipes, sockets, devices), or links round in a circle");
+}
+
+Status copy_code(const Submission& submission, const job::Layout& layout, const Interrupts& interrupts,
+                 std::vector<std::string>& notes) {
+  job::SnapshotWatch watch;
+  watch.stop = [&] { return interrupts.waiting() != 0; };
+  if (submission.say)
+    watch.large = [&](const std::string& name) {
+      submission.say("note: code: more than 1 GB is copied, of '" + spec::shown(name) +
+                     "' now; .amlignore leaves out what the job does not need");
+    };
+  const auto count =
+      TRY(job::take_snapshot(spec::local_path(submission.spec, submission.spec.code), layout.code(), watch));
+  note_left_out("code", count.skipped, notes);
+  if (!count.dangling.empty())
+    notes.push_back("code: " + several(count.dangling) +
+                    (count.dangling.size() == 1 ? " is a link" : " are links") + " to nothing");
+  return Done{};
+}
+
 Status fill_folder(const Submission& submission, Prospect& prospect, NewFolder& folder,
                    const Interrupts& interrupts) {
   constexpr uint64_t kFirstEvents = 4096;
@@ -81,9 +112,7 @@ Status fill_folder(const Submission& submission, Prospect& prospect, NewFolder& 
     TRY(write_file(layout.job_file(submission.job_text), submission.job_text));
   TRY(job::keep_spec(submission.spec, layout, !submission.job_text.empty()));
   for (const auto& [name, path] : prospect.allocation.outputs) TRY(make_folders(folder.place_of(path), 0755));
-  if (!submission.spec.code.empty())
-    TRY(job::take_snapshot(spec::local_path(submission.spec, submission.spec.code), layout.code(),
-                           [&] { return interrupts.waiting() != 0; }));
+  if (!submission.spec.code.empty()) TRY(copy_code(submission, layout, interrupts, prospect.plan.notes));
   // Before the fork, so that a disk without room for the log refuses the job.
   return folder.events().reserve(kFirstEvents);
 }

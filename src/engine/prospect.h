@@ -36,6 +36,14 @@ job::Layout layout_of(const Submission& submission, const std::string& name);
 Result<Prospect> look_ahead(const Submission& submission, const std::string& name,
                             std::vector<plan::AllocatedNode> nodes, Paths paths = Paths::here);
 
+// The job's code, into its folder. `notes` get what the user might miss in the copy.
+Status copy_code(const Submission& submission, const job::Layout& layout, const Interrupts& interrupts,
+                 std::vector<std::string>& notes);
+
+// The note that these paths of `what` do not come along; none where there are none.
+void note_left_out(const std::string& what, const std::vector<std::string>& paths,
+                   std::vector<std::string>& notes);
+
 // Everything in the job folder that is there before the coordinator. An interrupt that waits ends it.
 Status fill_folder(const Submission& submission, Prospect& prospect, NewFolder& folder,
                    const Interrupts& interrupts);

@@ -18,11 +18,14 @@ Error interrupted();  // that error
 class FileCopier {
  public:
   explicit FileCopier(Stop stop = {}) : stop_(std::move(stop)) {}
-  // From the start of `from` to its end. `size` is what fstat said and only a hint: a file may grow
-  // meanwhile.
+  // The first `size` bytes, which is what fstat said, so that a file that something writes to has an end;
+  // fewer where it has become shorter. Holes stay holes. Size 0 may be one of /proc, which tell no size.
   Result<uint64_t> copy(int from, int to, uint64_t size);
 
  private:
+  Result<uint64_t> copy_small(int from, int to, uint64_t most);
+  Result<uint64_t> copy_range(int from, int to, uint64_t at, uint64_t end);
+
   Stop stop_;
   bool may_clone_ = true, may_range_ = true;
 };

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "base/files.h"
+#include "base/links.h"
 #include "job/copy_file.h"
 #include "job/layout.h"
 
@@ -21,6 +22,7 @@ constexpr uint64_t kLongestIgnoreFile = 1 << 20;
 // the stack.
 constexpr size_t kDeepest = 250;
 constexpr size_t kShownPath = 100;
+constexpr int kTries = 3;  // of a file that is written to while it is copied
 
 struct Identity {
   dev_t device = 0;
@@ -33,28 +35,38 @@ Identity identity(const struct stat& info) { return {info.st_dev, info.st_ino}; 
 // meanwhile does no harm.
 class TreeCopy {
  public:
-  TreeCopy(std::string from, const IgnoreRules* rules, bool follow, const Stop& stop = {})
-      : from_(std::move(from)), rules_(rules), follow_(follow), stop_(stop), copier_(stop) {}
+  TreeCopy(std::string from, const IgnoreRules* rules, bool follow, const SnapshotWatch& watch = {})
+      : from_(std::move(from)), rules_(rules), follow_(follow), watch_(watch), copier_(watch.stop) {}
 
   Status copy_folder(UniqueFd from, int to, const std::string& path);
   Status copy_file(int from_folder, const char* name, int to_folder, const std::string& path);
+  Status settle_links(int to);
   void never_enter(Identity folder) { never_.push_back(folder); }
   SnapshotCount& count() { return count_; }
 
  private:
   Status copy_entry(int from, int to, const char* name, const std::string& path);
+  Status copy_what(int from, int to, const char* name, const std::string& path, const struct stat& info);
   Status copy_subfolder(int from, int to, const char* name, const std::string& path, const struct stat& info);
-  Status copy_link(int from, int to, const char* name, const std::string& path);
+  Status copy_link(int to, const char* name, const std::string& path, const std::string& leads_to);
+  Status copy_in_place_of_link(int to, const std::string& path);
+  Result<bool> copy_content(int from, int to, const std::string& path);
   Error failed(const std::string& path, const char* doing) const {
     return errno_error(from_ + "/" + path + doing);
+  }
+  Error unreadable(const std::string& path) const {
+    Error error = failed(path, ": cannot be read");
+    if (rules_ != nullptr) error.reason += "; a line in .amlignore leaves it out";
+    return error;
   }
 
   std::string from_;
   const IgnoreRules* rules_;
   bool follow_;
-  Stop stop_;
+  SnapshotWatch watch_;
   std::vector<Identity> never_;
-  std::vector<Identity> above_;  // the folders we are in: a link to one of them would never end
+  std::vector<Identity> above_;     // the folders we are in: a link to one of them would never end
+  std::vector<std::string> links_;  // relative ones, copied so far as they are
   FileCopier copier_;
   SnapshotCount count_;
 };
@@ -82,16 +94,32 @@ Status TreeCopy::copy_folder(UniqueFd source, int to, const std::string& path) {
 }
 
 Status TreeCopy::copy_entry(int from, int to, const char* name, const std::string& path) {
-  if (stop_ && stop_()) return interrupted();
+  if (watch_.stop && watch_.stop()) return interrupted();
   struct stat info {};
-  bool link = ::fstatat(from, name, &info, follow_ ? 0 : AT_SYMLINK_NOFOLLOW) != 0;
-  if (link) {  // a link to nothing, or to itself
-    const bool dangling = follow_ && (errno == ENOENT || errno == ELOOP);
-    if (!dangling || ::fstatat(from, name, &info, AT_SYMLINK_NOFOLLOW) != 0) return failed(path, "");
+  if (::fstatat(from, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+    return errno == ENOENT ? Status(Done{}) : unreadable(path);
+  const bool link = S_ISLNK(info.st_mode);
+  int behind = 0;
+  if (link && follow_ && ::fstatat(from, name, &info, 0) != 0) behind = errno;
+  if (rules_ != nullptr && rules_->ignores_here(path, S_ISDIR(info.st_mode))) return Done{};
+  if (!link) return copy_what(from, to, name, path, info);
+  char target[PATH_MAX];
+  const ssize_t length = ::readlinkat(from, name, target, sizeof target);
+  if (length <= 0) return unreadable(path);
+  const std::string leads_to(target, static_cast<size_t>(length));
+  if (!follow_) return copy_link(to, name, path, leads_to);
+  if (behind == ENOENT || behind == ELOOP || behind == ENOTDIR) {
+    count_.dangling.push_back(path);
+    return copy_link(to, name, path, leads_to);
   }
-  link = link || S_ISLNK(info.st_mode);
-  if (rules_ != nullptr && rules_->ignores_here(path, !link && S_ISDIR(info.st_mode))) return Done{};
-  if (link) return copy_link(from, to, name, path);
+  if (behind != 0) return errno = behind, unreadable(path);
+  if (leads_to[0] == '/') return copy_what(from, to, name, path, info);
+  links_.push_back(path);
+  return copy_link(to, name, path, leads_to);
+}
+
+Status TreeCopy::copy_what(int from, int to, const char* name, const std::string& path,
+                           const struct stat& info) {
   if (S_ISDIR(info.st_mode)) return copy_subfolder(from, to, name, path, info);
   if (S_ISREG(info.st_mode)) return copy_file(from, name, to, path);
   count_.skipped.push_back(path);
@@ -106,44 +134,90 @@ Status TreeCopy::copy_subfolder(int from, int to, const char* name, const std::s
     return Done{};
   }
   UniqueFd source(::openat(from, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!source) return failed(path, ": cannot be read");
+  if (!source) return errno == ENOENT ? Status(Done{}) : unreadable(path);
   if (::mkdirat(to, name, 0700) != 0 && errno != EEXIST) return failed(path, ": copy");
   const UniqueFd target(::openat(to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!target) return failed(path, ": copy");
   return copy_folder(std::move(source), target.get(), path);
 }
 
-Status TreeCopy::copy_link(int from, int to, const char* name, const std::string& path) {
-  char target[PATH_MAX];
-  const ssize_t length = ::readlinkat(from, name, target, sizeof target - 1);
-  if (length < 0) return failed(path, "");
-  target[length] = '\0';
+Status TreeCopy::copy_link(int to, const char* name, const std::string& path, const std::string& leads_to) {
   ::unlinkat(to, name, 0);
-  if (::symlinkat(target, to, name) != 0) return failed(path, ": copy");
+  if (::symlinkat(leads_to.c_str(), to, name) != 0) return failed(path, ": copy");
   return Done{};
 }
 
-Status TreeCopy::copy_file(int from_folder, const char* name, int to_folder, const std::string& path) {
-  const UniqueFd source(::openat(from_folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+// The links that lead to nothing in the copy: out of it, or to what was left out.
+Status TreeCopy::settle_links(int to) {
+  for (size_t i = 0; i < links_.size(); ++i) {  // in what is copied now there may be more
+    const std::string path = links_[i];
+    if (!leads_inside(to, path)) TRY(copy_in_place_of_link(to, path));
+  }
+  return Done{};
+}
+
+Status TreeCopy::copy_in_place_of_link(int to, const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash);
+  const std::string name = path.substr(slash + 1);
+  const UniqueFd source(::open((from_ + "/" + folder).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat info {};
-  if (!source || ::fstat(source.get(), &info) != 0) return failed(path, ": cannot be read");
-  ::unlinkat(to_folder, name, 0);  // a link of that name must not lead us elsewhere
-  const UniqueFd target(::openat(to_folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!target) return failed(path, ": copy");
-  auto bytes = copier_.copy(source.get(), target.get(), static_cast<uint64_t>(info.st_size));
+  if (!source || ::fstatat(source.get(), name.c_str(), &info, 0) != 0)
+    return errno == ENOENT ? Status(Done{}) : unreadable(path);
+  const UniqueFd target(::openat(to, folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!target || ::unlinkat(target.get(), name.c_str(), 0) != 0) return failed(path, ": copy");
+  above_.clear();
+  for (size_t at = 0; at != std::string::npos; at = path.find('/', at + 1)) {
+    struct stat above {};
+    if (::stat((from_ + "/" + path.substr(0, at)).c_str(), &above) != 0) return unreadable(path);
+    above_.push_back(identity(above));
+  }
+  return copy_what(source.get(), target.get(), name.c_str(), path, info);
+}
+
+Status TreeCopy::copy_file(int from_folder, const char* name, int to_folder, const std::string& path) {
+  for (int tries = 0; tries < kTries; ++tries) {
+    ::unlinkat(to_folder, name, 0);  // a link of that name must not lead us elsewhere
+    const UniqueFd source(::openat(from_folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!source) return errno == ENOENT ? Status(Done{}) : unreadable(path);
+    const UniqueFd target(::openat(to_folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!target) return failed(path, ": copy");
+    if (TRY(copy_content(source.get(), target.get(), path))) return Done{};
+  }
+  return Error{Code::invalid,
+               from_ + "/" + path + ": changes while it is copied; submit again when nothing writes to it"};
+}
+
+// False: something has cut it off meanwhile.
+Result<bool> TreeCopy::copy_content(int from, int to, const std::string& path) {
+  struct stat info {
+  }, after{};
+  if (::fstat(from, &info) != 0) return unreadable(path);
+  if (!S_ISREG(info.st_mode)) return false;  // it is no longer what it was
+  const auto size = static_cast<uint64_t>(info.st_size);
+  if (watch_.large && count_.bytes + size >= kLargeSnapshot) {
+    watch_.large(path.substr(0, path.find('/')));
+    watch_.large = {};
+  }
+  auto bytes = copier_.copy(from, to, size);
   if (!bytes) return std::move(bytes).error().context(from_ + "/" + path);
+  if (::fstat(from, &after) != 0) return unreadable(path);
+  const bool written = after.st_size != info.st_size || after.st_mtim.tv_sec != info.st_mtim.tv_sec ||
+                       after.st_mtim.tv_nsec != info.st_mtim.tv_nsec;
+  if (*bytes < size && written) return false;
   const timespec times[] = {info.st_atim, info.st_mtim};
-  if (::fchmod(target.get(), info.st_mode & 0777) != 0 || ::futimens(target.get(), times) != 0)
-    return failed(path, ": copy");
+  if (::fchmod(to, info.st_mode & 0777) != 0 || ::futimens(to, times) != 0) return failed(path, ": copy");
   ++count_.files;
   count_.bytes += *bytes;
-  return Done{};
+  return true;
 }
 
 Result<IgnoreRules> read_rules(const std::string& from, std::string& used) {
   for (const char* name : {".amlignore", ".gitignore"}) {
     const std::string path = from + "/" + name;
-    if (!exists(path)) continue;
+    struct stat info {};
+    if (::stat(path.c_str(), &info) != 0) continue;
+    if (!S_ISREG(info.st_mode)) return Error{Code::invalid, path + ": is not a file"};
     used = name;
     return IgnoreRules::parse(TRY(read_file(path, kLongestIgnoreFile)));
   }
@@ -160,34 +234,38 @@ Result<Identity> refuse_itself(int from, int to, const std::string& path) {
   return identity(target);
 }
 
-Result<SnapshotCount> snapshot_file(const std::string& from, const std::string& to, const Stop& stop) {
+Result<SnapshotCount> snapshot_file(const std::string& from, const std::string& to,
+                                    const SnapshotWatch& watch) {
   const size_t slash = from.find_last_of('/');
   const std::string name = from.substr(slash + 1);
   const UniqueFd source = TRY(open_file(from.substr(0, slash + 1), O_RDONLY | O_DIRECTORY));
   const UniqueFd target = TRY(open_file(to, O_RDONLY | O_DIRECTORY));
   TRY(refuse_itself(source.get(), target.get(), to));
-  TreeCopy tree(from.substr(0, slash), nullptr, true, stop);
+  TreeCopy tree(from.substr(0, slash), nullptr, true, watch);
   TRY(tree.copy_file(source.get(), name.c_str(), target.get(), name));
   return std::move(tree.count());
 }
 
-Result<SnapshotCount> snapshot_folder(const std::string& from, const std::string& to, const Stop& stop) {
+Result<SnapshotCount> snapshot_folder(const std::string& from, const std::string& to,
+                                      const SnapshotWatch& watch) {
   UniqueFd source = TRY(open_file(from, O_RDONLY | O_DIRECTORY));
   const UniqueFd target = TRY(open_file(to, O_RDONLY | O_DIRECTORY));
   std::string used;
   const IgnoreRules rules = TRY(read_rules(from, used));
-  TreeCopy tree(from, &rules, true, stop);
+  TreeCopy tree(from, &rules, true, watch);
   tree.never_enter(TRY(refuse_itself(source.get(), target.get(), to)));
   struct stat jobs {};  // each holds a copy of the code: with these in it the next would be twice as large
   if (::stat(jobs_folder().c_str(), &jobs) == 0) tree.never_enter(identity(jobs));
   TRY(tree.copy_folder(std::move(source), target.get(), ""));
+  TRY(tree.settle_links(target.get()));
   tree.count().ignore_file = used;
   return std::move(tree.count());
 }
 
 }  // namespace
 
-Result<SnapshotCount> take_snapshot(const std::string& from, const std::string& to, const Stop& stop) {
+Result<SnapshotCount> take_snapshot(const std::string& from, const std::string& to,
+                                    const SnapshotWatch& watch) {
   struct stat info {};
   const std::string source = absolute(from);
   if (::stat(source.c_str(), &info) != 0) return errno_error(source);
@@ -195,7 +273,7 @@ Result<SnapshotCount> take_snapshot(const std::string& from, const std::string& 
     return Error{Code::invalid, source + ": is neither a folder nor a file"};
   const bool made = !exists(to);
   TRY(make_folders(to));
-  auto count = S_ISDIR(info.st_mode) ? snapshot_folder(source, to, stop) : snapshot_file(source, to, stop);
+  auto count = S_ISDIR(info.st_mode) ? snapshot_folder(source, to, watch) : snapshot_file(source, to, watch);
   if (!count && made) (void)remove_tree(to);
   return count;
 }

@@ -21,6 +21,10 @@ struct Trees {
     CHECK(make_folders(path.substr(0, path.find_last_of('/'))));
     CHECK(write_file(path, text, mode));
   }
+  void link(const std::string& target, const std::string& name) const {
+    CHECK(::symlink(target.c_str(), (from + "/" + name).c_str()) == 0);
+  }
+  std::string link_at(const std::string& name) const { return read_link(to + "/" + name).value_or("(none)"); }
   std::string got(const std::string& name) const { return read_file(to + "/" + name).value_or("(none)"); }
 };
 
@@ -70,24 +74,133 @@ TEST(snapshot, amlignore_wins_over_gitignore) {
   EXPECT_FALSE(exists(trees.to + "/data"));
 }
 
-TEST(snapshot, follows_links_but_into_no_loop) {
+TEST(snapshot, what_links_lead_to_out_of_the_code_is_copied) {
   Trees trees;
   trees.put("sub/x", "inside");
   ASSERT_TRUE(make_folders(trees.folder.path + "/shared"));
   ASSERT_TRUE(write_file(trees.folder.path + "/shared/y", "outside"));
-  ASSERT_EQ(::symlink((trees.folder.path + "/shared").c_str(), (trees.from + "/shared").c_str()), 0);
-  ASSERT_EQ(::symlink("..", (trees.from + "/sub/up").c_str()), 0);
-  ASSERT_EQ(::symlink(".", (trees.from + "/self").c_str()), 0);
-  ASSERT_EQ(::symlink("nowhere", (trees.from + "/dangling").c_str()), 0);
-  ASSERT_EQ(::symlink("circle", (trees.from + "/circle").c_str()), 0);
+  ASSERT_EQ(::symlink("y", (trees.folder.path + "/shared/z").c_str()), 0);
+  trees.link(trees.folder.path + "/shared", "absolute");
+  trees.link("../shared", "relative");
+  trees.link("../../shared/y", "sub/file");
+  trees.link(trees.from + "/sub/x", "sub/absolute");  // would be the folder that goes on changing
   const auto count = take_snapshot(trees.from, trees.to);
   ASSERT_TRUE(count) << count.error().reason;
-  EXPECT_EQ(trees.got("shared/y"), "outside");
-  EXPECT_EQ(trees.got("sub/x"), "inside");
-  EXPECT_EQ(count->skipped.size(), 2u);
+  for (const char* name : {"absolute/y", "absolute/z", "relative/y", "relative/z", "sub/file"})
+    EXPECT_EQ(trees.got(name), "outside") << name;
+  EXPECT_EQ(trees.link_at("relative/z"), "y") << "it leads to what was copied with it";
+  EXPECT_EQ(trees.got("sub/absolute"), "inside");
+  for (const char* name : {"absolute", "relative", "sub/file", "sub/absolute"})
+    EXPECT_EQ(trees.link_at(name), "(none)") << name;
+  EXPECT_TRUE(count->skipped.empty() && count->dangling.empty());
+}
+
+TEST(snapshot, links_inside_the_code_stay_links) {
+  Trees trees;
+  trees.put("sub/x", "inside"), trees.put("data/big", "left out"), trees.put(".amlignore", "data/\n");
+  trees.link("..", "sub/up"), trees.link(".", "self"), trees.link("sub/up/sub/x", "far"),
+      trees.link("far", "twice");
+  trees.link("data/big", "sample");
+  const auto count = take_snapshot(trees.from, trees.to);
+  ASSERT_TRUE(count) << count.error().reason;
+  EXPECT_EQ(trees.link_at("sub/up"), "..");
+  EXPECT_EQ(trees.link_at("self"), ".");
+  EXPECT_EQ(trees.link_at("far"), "sub/up/sub/x");
+  EXPECT_EQ(trees.got("twice"), "inside");
+  EXPECT_EQ(trees.got("sample"), "left out") << "what it leads to is not there otherwise";
+  EXPECT_EQ(trees.link_at("sample"), "(none)");
+  EXPECT_FALSE(exists(trees.to + "/data"));
+  EXPECT_EQ(count->files, 3u);
+}
+
+TEST(snapshot, links_to_nothing_and_round_in_circles_end) {
+  Trees trees;
+  trees.put("sub/x", "inside");
+  trees.link("nowhere", "dangling"), trees.link("circle", "circle"), trees.link("sub/x/y", "through_a_file");
+  trees.link(trees.from, "sub/up");
+  trees.link("../../" + trees.from.substr(trees.from.rfind('/') + 1), "sub/round");
+  const auto count = take_snapshot(trees.from, trees.to);
+  ASSERT_TRUE(count) << count.error().reason;
+  EXPECT_EQ(count->dangling.size(), 3u);
+  EXPECT_EQ(trees.link_at("dangling"), "nowhere");
+  EXPECT_EQ(trees.link_at("circle"), "circle");
+  EXPECT_EQ(count->skipped, (std::vector<std::string>{"sub/up", "sub/round"}));
+  EXPECT_EQ(count->files, 1u);
+}
+
+TEST(snapshot, names_are_bytes_of_any_kind) {
+  Trees trees;
+  const std::string name = "a\nb\xff \x1b[31m";
+  trees.put(name, "odd");
+  trees.link(name, "l\n");
+  ASSERT_TRUE(take_snapshot(trees.from, trees.to));
+  EXPECT_EQ(trees.got(name), "odd");
+  EXPECT_EQ(trees.link_at("l\n"), name);
+}
+
+TEST(snapshot, holes_stay_holes) {
+  Trees trees;
+  trees.put("sparse", "start");
+  const std::string path = trees.from + "/sparse";
+  ASSERT_EQ(::truncate(path.c_str(), off_t{1} << 36), 0);
+  {
+    const UniqueFd fd = *open_file(path, O_WRONLY);
+    ASSERT_EQ(::pwrite(fd.get(), "middle", 6, off_t{1} << 35), 6);
+  }
+  ASSERT_TRUE(take_snapshot(trees.from, trees.to));
   struct stat info {};
-  EXPECT_EQ(::lstat((trees.to + "/dangling").c_str(), &info), 0);
-  EXPECT_EQ(::lstat((trees.to + "/circle").c_str(), &info), 0);
+  ASSERT_EQ(::stat((trees.to + "/sparse").c_str(), &info), 0);
+  EXPECT_EQ(info.st_size, off_t{1} << 36);
+  EXPECT_LT(info.st_blocks, 4096);
+  const UniqueFd fd = *open_file(trees.to + "/sparse", O_RDONLY);
+  char text[6] = {};
+  ASSERT_EQ(::pread(fd.get(), text, 6, off_t{1} << 35), 6);
+  EXPECT_EQ(std::string(text, 6), "middle");
+  ASSERT_EQ(::pread(fd.get(), text, 5, 0), 5);
+  EXPECT_EQ(std::string(text, 5), "start");
+}
+
+TEST(snapshot, a_file_that_grows_all_the_time_has_an_end) {
+  Trees trees;
+  trees.put("log", std::string(300000, 'x'));
+  const UniqueFd log = *open_file(trees.from + "/log", O_WRONLY | O_APPEND);
+  SnapshotWatch watch;
+  watch.stop = [&] { return !write_all(log.get(), std::string(1 << 20, 'y')); };
+  const auto count = take_snapshot(trees.from, trees.to, watch);
+  ASSERT_TRUE(count) << count.error().reason;
+  EXPECT_LE(count->bytes, 300000u + (1 << 20)) << "no more than it had when it was opened";
+}
+
+TEST(snapshot, a_file_that_is_gone_meanwhile_is_not_there) {
+  Trees trees;
+  for (int i = 0; i < 100; ++i) trees.put("f" + std::to_string(i));
+  SnapshotWatch watch;
+  int left = 100;
+  watch.stop = [&] {  // before each: those that come next go away
+    for (; left > 50; --left) (void)::unlink((trees.from + "/f" + std::to_string(left - 1)).c_str());
+    return false;
+  };
+  const auto count = take_snapshot(trees.from, trees.to, watch);
+  ASSERT_TRUE(count) << count.error().reason;
+  EXPECT_EQ(count->files, 50u);
+}
+
+TEST(snapshot, says_once_when_it_is_large) {
+  Trees trees;
+  trees.put("data/a"), trees.put("z");
+  ASSERT_EQ(::truncate((trees.from + "/data/a").c_str(), kLargeSnapshot), 0);
+  std::vector<std::string> told;
+  SnapshotWatch watch;
+  watch.large = [&](const std::string& name) { told.push_back(name); };
+  ASSERT_TRUE(take_snapshot(trees.from, trees.to, watch));
+  EXPECT_EQ(told, std::vector<std::string>{"data"});
+}
+
+TEST(snapshot, an_ignore_file_that_is_a_pipe_is_not_waited_for) {
+  Trees trees;
+  ASSERT_EQ(::mkfifo((trees.from + "/.amlignore").c_str(), 0600), 0);
+  EXPECT_NE(take_snapshot(trees.from, trees.to).error().reason.find(".amlignore: is not a file"),
+            std::string::npos);
 }
 
 TEST(snapshot, what_is_no_file_is_skipped_and_named) {

@@ -116,10 +116,14 @@ def test_inputs_of_this_machine_come_to_every_node(private: Place, hosts: Hosts,
     os.close(os.open(os.fsencode(data) + b"/part/\xff", os.O_CREAT | os.O_WRONLY))
     (data / "link").symlink_to("part/a b")
     (data / "dangling").symlink_to("nothing")
+    (data / "outside").symlink_to(tmp_path / "one.txt")
+    os.mkfifo(data / "pipe")
     (tmp_path / "one.txt").write_text("file\n")
     script = (
         "(cat '${{inputs.all}}/part/a b' '${{inputs.all}}/link' ${{inputs.one}} ${{inputs.own}}/part/new*; "
         "test -d ${{inputs.all}}/empty && test -L ${{inputs.all}}/dangling && "
+        "test -L ${{inputs.all}}/link && "
+        "test ! -L ${{inputs.all}}/outside && test ! -e ${{inputs.all}}/pipe && "
         "ls ${{inputs.all}}/part | wc -l; "
         "basename ${{inputs.one}}; stat -c %a '${{inputs.all}}/part/a b'; "
         "echo changed > '${{inputs.own}}/part/a b' && cat '${{inputs.own}}/part/a b') | sed s/^/$RANK:/"
@@ -130,7 +134,10 @@ def test_inputs_of_this_machine_come_to_every_node(private: Place, hosts: Hosts,
         f"  own: {{type: uri_folder, path: {data}, mode: download}}\n"
     )
     file = job_file(tmp_path, script, nodes=3, processes=1, more=more)
-    said = run(private, file)
+    done = private.submit(file, "--name", "job")
+    assert done.returncode == 0, done.stderr
+    assert "note: input all: left out 'pipe': " in done.stderr
+    said = done.stdout
     found = ["folder", "folder", "file", "odd", "4", "one.txt", "444", "changed"]
     assert sorted(re.findall(r"\d:.*", said)) == sorted(
         f"{rank}:{line}" for rank in range(3) for line in found

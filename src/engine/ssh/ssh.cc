@@ -21,7 +21,6 @@
 #include "engine/ssh/sending.h"
 #include "job/layout.h"
 #include "job/name.h"
-#include "job/snapshot.h"
 #include "net/digest.h"
 #include "node/uplink.h"
 #include "process/gather.h"
@@ -191,12 +190,14 @@ struct Needs {
   std::vector<data::Source> sources;  // of each
 };
 
-Status add_need(Needs& needs, data::Parcel parcel, const std::string& path, const Interrupts& interrupts) {
+Status add_need(Needs& needs, data::Parcel parcel, const std::string& path, const Interrupts& interrupts,
+                std::vector<std::string>& notes) {
   data::Scan how;
   how.never = job::jobs_folder();
   how.stop = [&] { return interrupts.waiting() != 0; };
   auto source = data::Source::scan(path, how);
   if (!source) return std::move(source).error().context(parcel.what);
+  note_left_out(parcel.what, source->left_out(), notes);
   parcel.tree = data::name_of(source->tree());
   parcel.bytes = source->tree().bytes();
   if (parcel.in_place) parcel.folder += "/" + data::hex(parcel.tree);
@@ -206,7 +207,7 @@ Status add_need(Needs& needs, data::Parcel parcel, const std::string& path, cons
 }
 
 // Inputs that are only read are given in place: the store's own copy, for all jobs that read the same.
-Status add_inputs(Needs& needs, const spec::JobSpec& spec, const Prospect& prospect, const Place& place,
+Status add_inputs(Needs& needs, const spec::JobSpec& spec, Prospect& prospect, const Place& place,
                   std::map<std::string, std::string>& paths, const Interrupts& interrupts) {
   for (const std::string& name : prospect.inputs_here) {
     const std::string path = paths.at(name);
@@ -216,7 +217,7 @@ Status add_inputs(Needs& needs, const spec::JobSpec& spec, const Prospect& prosp
     parcel.in_place = mode != "download" && mode != "eval_download";
     parcel.folder = parcel.in_place ? place.home + "/store/inputs"
                                     : place.home + "/jobs/" + prospect.allocation.job + "/inputs/" + name;
-    TRY(add_need(needs, std::move(parcel), path, interrupts));
+    TRY(add_need(needs, std::move(parcel), path, interrupts, prospect.plan.notes));
     const std::string& folder = needs.parcels.back().folder;
     paths[name] = is_folder(path) ? folder : folder + path.substr(path.rfind('/'));
   }
@@ -316,10 +317,10 @@ Result<Handle> submit(Submission submission, const spec::Compute& compute, Inter
   order.has_code = !submission.spec.code.empty();
   Needs needs;
   if (order.has_code) {
-    TRY(job::take_snapshot(spec::local_path(submission.spec, submission.spec.code), folder.layout().code(),
-                           [&] { return interrupts.waiting() != 0; }));
+    TRY(copy_code(submission, folder.layout(), interrupts, prospect.plan.notes));
     const std::string code = place.home + "/jobs/" + name + "/code";
-    TRY(add_need(needs, {"code", {}, code, false, 0}, folder.layout().code(), interrupts));
+    TRY(add_need(needs, {"code", {}, code, false, 0}, folder.layout().code(), interrupts,
+                 prospect.plan.notes));
   }
   if (compute.folder.empty())
     TRY(add_inputs(needs, submission.spec, prospect, place, prospect.allocation.inputs, interrupts));

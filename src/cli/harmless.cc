@@ -39,6 +39,11 @@ size_t escape_length(std::string_view text, bool& colour) {
 bool is_plain(char c) { return c >= 0x20 && c < 0x7f; }
 bool is_control(char c) { return c == 0x7f || (c >= 0 && c < 0x20); }
 
+// U+0080 to U+009F, which some terminals obey.
+bool is_c1(std::string_view text) {
+  return text.size() > 1 && text[0] == '\xc2' && static_cast<uint8_t>(text[1]) < 0xa0;
+}
+
 // U+202A to U+202E and U+2066 to U+2069: they turn the direction of what follows on the line.
 bool turns_direction(std::string_view text) {
   if (text.size() < 3 || text[0] != '\xe2') return false;
@@ -60,8 +65,7 @@ std::string clean(std::string_view text, bool colours) {
       length = escape_length(rest, colour);
       if (colour && colours) out += rest.substr(0, length);
       coloured = coloured || (colour && colours);
-    } else if (c == '\xc2' &&
-               static_cast<uint8_t>(rest[1]) < 0xa0) {  // C1 controls: some terminals obey them
+    } else if (is_c1(rest)) {
       length = 2;
       out += "\xef\xbf\xbd";
     } else if (!colours && turns_direction(rest)) {
@@ -77,6 +81,16 @@ std::string clean(std::string_view text, bool colours) {
   }
   if (coloured) out += "\x1b[0m";
   return out;
+}
+
+std::string in_hex(std::string_view bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const char c : bytes) {
+    const auto byte = static_cast<uint8_t>(c);
+    text += std::string("\\x") + kDigits[byte >> 4] + kDigits[byte & 15];
+  }
+  return text;
 }
 
 // Steps over one character or colour at the front.
@@ -106,6 +120,42 @@ size_t step(std::string_view text, size_t& width) {
 
 std::string harmless(std::string_view text) { return clean(text, true); }
 std::string harmless_word(std::string_view text) { return clean(text, false); }
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (std::string_view rest = text; !rest.empty();) {
+    const char c = rest[0];
+    const size_t length = std::max<size_t>(job::character_length(rest), 1);
+    const bool valid = job::character_length(rest) > 0;
+    if (const size_t known = std::string_view("\\\t\n\r").find(c); known != std::string_view::npos)
+      out += std::string("\\") + "\\tnr"[known];
+    else if (!valid || is_control(c) || is_c1(rest) || turns_direction(rest))
+      out += in_hex(rest.substr(0, length));
+    else
+      out += rest.substr(0, length);
+    rest.remove_prefix(length);
+  }
+  return out;
+}
+
+std::string escaped_json(std::string text) {
+  if (std::all_of(text.begin(), text.end(), is_plain)) return text;
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
+  for (std::string_view rest = text; !rest.empty();) {
+    const size_t length = std::max<size_t>(job::character_length(rest), 1);
+    const bool c1 = is_c1(rest), turns = turns_direction(rest);
+    if (c1 || turns || rest[0] == 0x7f) {
+      const auto last = static_cast<uint8_t>(rest[length - 1]);  // its low six bits are the character's
+      const unsigned low = !turns ? last : (rest[1] == '\x80' ? 0u : 0x40u) | (last & 0x3fu);
+      out += std::string(turns ? "\\u20" : "\\u00") + kDigits[low >> 4] + kDigits[low & 15];
+    } else {
+      out += rest.substr(0, length);
+    }
+    rest.remove_prefix(length);
+  }
+  return out;
+}
 
 std::string harmless_lines(std::string_view text) {
   std::string out;

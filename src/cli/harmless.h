@@ -14,6 +14,13 @@ std::string harmless(std::string_view text);
 std::string harmless_word(std::string_view text);
 std::string harmless_lines(std::string_view text);  // of several lines
 
+// The same for programs, which can have the bytes back (`printf %b`): backslashes, tabs, line ends and
+// whatever else could command a terminal are written as \\ \t \n \r \xHH, as is what is no UTF-8.
+std::string escaped(std::string_view text);
+
+// JSON as a text, where only strings can hold such characters: written as \uXXXX, which means the same.
+std::string escaped_json(std::string text);
+
 // Columns that the text takes on a terminal; colours take none.
 size_t columns(std::string_view text);
 

@@ -19,7 +19,7 @@ std::string number_text(double number) {
 }
 
 std::string scalar_json(const value& item) {
-  return item.is_double() ? number_text(item.get_double()) : boost::json::serialize(item);
+  return item.is_double() ? number_text(item.get_double()) : escaped_json(boost::json::serialize(item));
 }
 
 void append_json(std::string& out, const value& item, size_t depth) {
@@ -28,7 +28,7 @@ void append_json(std::string& out, const value& item, size_t depth) {
   if (item.is_object() && !item.get_object().empty()) {
     out += "{";
     for (const auto& [key, inner] : item.get_object()) {
-      out += between + indent + boost::json::serialize(boost::json::string(key)) + ": ";
+      out += between + indent + scalar_json(boost::json::string(key)) + ": ";
       append_json(out, inner, depth + 1);
       between = ",\n";
     }
@@ -174,16 +174,7 @@ std::string to_tsv(const std::vector<std::vector<std::string>>& rows) {
   for (const auto& row : rows) {
     for (size_t i = 0; i < row.size(); ++i) {
       if (i > 0) text += '\t';
-      for (const char c : row[i]) {
-        if (c == '\t')
-          text += "\\t";
-        else if (c == '\n')
-          text += "\\n";
-        else if (c == '\\')
-          text += "\\\\";
-        else
-          text += c;
-      }
+      text += escaped(row[i]);
     }
     text += '\n';
   }

@@ -39,6 +39,19 @@ TEST(output, tsv_has_one_line_a_row) {
   EXPECT_EQ(to_tsv({{"a\tb", "c\nd"}, {"", "\\"}}), "a\\tb\tc\\nd\n\t\\\\\n");
 }
 
+TEST(output, what_is_for_programs_commands_no_terminal) {
+  const std::string odd = "\x1b[2J\r\x7f \xc2\x9b \xe2\x80\xae \xe2\x81\xa9 \xc3\xa9\xe2\x82\xac";
+  EXPECT_EQ(to_tsv({{odd, "\xff\xc3"}}),
+            "\\x1b[2J\\r\\x7f \\xc2\\x9b \\xe2\\x80\\xae \\xe2\\x81\\xa9 \xc3\xa9\xe2\x82\xac\t\\xff\\xc3\n");
+  const boost::json::value value{{odd, odd}};
+  const std::string json = to_json_text(value), yaml = to_yaml(value);
+  EXPECT_EQ(boost::json::parse(json), value);
+  EXPECT_NE(json.find("\\u001b[2J\\r\\u007f \\u009b \\u202e \\u2069 \xc3\xa9\xe2\x82\xac\": \""),
+            std::string::npos)
+      << json;
+  EXPECT_NE(yaml.find("\\u001b[2J\\r\\u007f \\u009b \\u202e \\u2069 \xc3\xa9"), std::string::npos) << yaml;
+}
+
 TEST(output, tables_align_and_fit) {
   const std::vector<Column> titles{{"NAME", false, true}, {"N", true}};
   EXPECT_EQ(to_table(titles, {{"a", "1"}, {"long_name_here", "20"}}),

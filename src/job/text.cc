@@ -2,13 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string_view>
 
 namespace phalanx::job {
-namespace {
-
-// Length of the UTF-8 character at the start of `text`, 0 when it is not one (overlong and surrogate forms
-// included).
 size_t character_length(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   const uint8_t first = byte(0);
@@ -23,8 +18,6 @@ size_t character_length(std::string_view text) {
   if (first == 0xf4 && byte(1) > 0x8f) return 0;
   return length;
 }
-
-}  // namespace
 
 std::string as_utf8(std::string bytes) {
   if (std::all_of(bytes.begin(), bytes.end(), [](char c) { return static_cast<uint8_t>(c) < 0x80; }))

@@ -7,6 +7,8 @@
 #include "job/name.h"
 #include "job/snapshot.h"
 #include "job/task_names.h"
+#include "node/environment.h"
+#include "process/arguments.h"
 #include "spec/job_json.h"
 #include "spec/job_name.h"
 #include "spec/parse.h"
@@ -47,6 +49,32 @@ job::Layout layout_of(const Submission& submission, const std::string& name) {
   return submission.jobs.empty() ? job::Layout::of(name) : job::Layout{submission.jobs + "/" + name};
 }
 
+Status check_size(const Prospect& prospect, uint64_t most) {
+  const plan::Plan& plan = prospect.plan;
+  const node::NodeEnvironment environment(plan, 0, prospect.environment.variables, "");
+  const auto fits = [&](const std::vector<const char*>& argv, const std::vector<const char*>& env,
+                        const std::string& who) -> Status {
+    const std::string why = process::too_large(argv, env, most);
+    return why.empty() ? Status(Done{}) : Error{Code::invalid, who + why};
+  };
+  std::vector<const char*> argv;
+  for (const std::string& word : plan.argv) argv.push_back(word.c_str());
+  argv.push_back(nullptr);
+  if (plan.tasks.empty()) return fits(argv, environment.for_rank(0).pointers, "");
+  std::vector<const char*>
+      shared;  // by tasks without variables of their own, of which there may be thousands
+  const std::vector<std::string> lines = environment.with({}, {});
+  for (const std::string& line : lines) shared.push_back(line.c_str());
+  for (const plan::TaskPart& task : plan.tasks) {
+    std::vector<std::string> own;
+    for (const auto& [name, value] : task.user) own.push_back(name + "=" + value);
+    std::vector<const char*> env = shared;
+    for (const std::string& line : own) env.push_back(line.c_str());
+    TRY(fits({"/bin/bash", "-c", task.command.c_str()}, env, "task " + task.name + ": "));
+  }
+  return Done{};
+}
+
 Result<Prospect> look_ahead(const Submission& submission, const std::string& name,
                             std::vector<plan::AllocatedNode> nodes, Paths paths) {
   const spec::JobSpec& spec = submission.spec;
@@ -66,6 +94,7 @@ Result<Prospect> look_ahead(const Submission& submission, const std::string& nam
   prospect.plan = TRY(plan::make_plan(spec, allocation));
   TRY(check_rank(submission.watched_rank, prospect.plan.world, !spec.tasks.empty()));
   prospect.environment = TRY(environment_for(spec, submission.environment));
+  TRY(check_size(prospect, process::kMostArgumentsEver));
   for (std::string& note : bindings.notes) prospect.plan.notes.push_back(std::move(note));
   for (std::string& note : prospect.environment.notes) prospect.plan.notes.push_back(std::move(note));
   return prospect;

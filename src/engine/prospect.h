@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -32,9 +33,14 @@ Result<std::string> choose_name(const spec::JobSpec& spec);
 // Where the job's folder will be.
 job::Layout layout_of(const Submission& submission, const std::string& name);
 
-// `nodes`: what the engine gives, or hopes for. Code::invalid: the job cannot run so, with the cure.
+// `nodes`: what the engine gives, or hopes for. Code::invalid: the job cannot run so, with the cure; its
+// size is that of a job that no machine could start.
 Result<Prospect> look_ahead(const Submission& submission, const std::string& name,
                             std::vector<plan::AllocatedNode> nodes, Paths paths = Paths::here);
+
+// Whether the job's commands and variables fit into `most` bytes (process/arguments.h); the error says the
+// cure. What only a node adds, as MPI's variables, is not counted: it is small, and that node says the same.
+Status check_size(const Prospect& prospect, uint64_t most);
 
 // The job's code, into its folder. `notes` get what the user might miss in the copy.
 Status copy_code(const Submission& submission, const job::Layout& layout, const Interrupts& interrupts,

@@ -15,6 +15,7 @@
 #include "mpi/needed.h"
 #include "node/guard_link.h"
 #include "node/supervisor.h"
+#include "process/arguments.h"
 #include "process/spawn.h"
 
 namespace phalanx::node {
@@ -197,7 +198,7 @@ wire::Started Supervisor::start_ranks(const wire::Start& message) {
     rank.own = std::move(block.own);
     rank.output = ranks_.back().log.writer();
     spawner.begin(std::move(rank), [&, local_rank](const process::Spawned& spawned) {
-      on_spawned(spawned, spawn->program, local_rank, started);
+      on_spawned(spawned, *spawn, environment, local_rank, started);
     });
     ranks_.back().log.close_writer();
   }
@@ -208,13 +209,21 @@ wire::Started Supervisor::start_ranks(const wire::Start& message) {
   return started;
 }
 
-void Supervisor::on_spawned(const process::Spawned& spawned, const std::string& program, int local_rank,
-                            wire::Started& started) {
+std::string Supervisor::why_not_executed(const std::string& program, const std::vector<const char*>& argv,
+                                         const std::vector<const char*>& env, int error) {
+  if (error == E2BIG)
+    if (std::string why = process::too_large(argv, env, process::most_arguments()); !why.empty()) return why;
+  return process::why_not_executed(program, error);
+}
+
+void Supervisor::on_spawned(const process::Spawned& spawned, const process::Spawn& what,
+                            const NodeEnvironment& environment, int local_rank, wire::Started& started) {
   started.pids.push_back(spawned.error == 0 ? spawned.outer_pid : 0);
   if (spawned.error != 0) {
     const bool exec_failed = std::strcmp(spawned.failed, "execve") == 0;
     const bool no_folder = std::strcmp(spawned.failed, "chdir") == 0 && spawned.error == ENOENT;
-    std::string why = exec_failed ? process::why_not_executed(program, spawned.error)
+    std::string why = exec_failed ? why_not_executed(what.program, what.argv,
+                                                     environment.for_rank(local_rank).pointers, spawned.error)
                       : no_folder ? wire::kNoFolder
                                   : std::string(spawned.failed) + ": " + std::strerror(spawned.error);
     return not_started(started, local_rank, std::move(why), exec_failed ? kCannotRun : kRefused);

@@ -76,8 +76,10 @@ class Supervisor {
   wire::Started start_ranks(const wire::Start& message);
   Result<process::Spawn> common_spawn(const NodeEnvironment& environment, const wire::Start& message,
                                       const cpu_set_t& cpus) const;
-  void on_spawned(const process::Spawned& spawned, const std::string& program, int local_rank,
-                  wire::Started& started);
+  void on_spawned(const process::Spawned& spawned, const process::Spawn& what,
+                  const NodeEnvironment& environment, int local_rank, wire::Started& started);
+  static std::string why_not_executed(const std::string& program, const std::vector<const char*>& argv,
+                                      const std::vector<const char*>& env, int error);
   void set_common(process::Spawn& spawn) const;
   void abort(int local_rank, int code, double at, const std::string& text);
   void on_child();

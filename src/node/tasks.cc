@@ -74,14 +74,13 @@ wire::Ran Supervisor::start_task(const wire::Run& message, Rank& rank) {
                             : chosen(part.cpus.empty() ? machine::allowed_cpus() : part.cpus, message.cores));
   if (CPU_COUNT(&cpus) > 0) spawn.cpus = &cpus;
   set_common(spawn);
-  const std::string program = spawn.program;
-  spawn.argv[0] = program.c_str();  // `spawn` is moved
-  const process::Spawned spawned = process::spawn(std::move(spawn));
+  spawn.argv[0] = spawn.program.c_str();
+  const process::Spawned spawned = process::spawn(spawn);
   rank.log.close_writer();
   if (spawned.error != 0) {
     const bool exec_failed = std::strcmp(spawned.failed, "execve") == 0;
     ran.exit_code = exec_failed ? kCannotRun : kRefused;
-    return refuse(exec_failed ? process::why_not_executed(program, spawned.error)
+    return refuse(exec_failed ? why_not_executed(spawn.program, spawn.argv, spawn.env, spawned.error)
                               : std::string(spawned.failed) + ": " + std::strerror(spawned.error));
   }
   rank.pid = spawned.pid;

@@ -6,6 +6,7 @@ import os
 import re
 import resource
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
 
@@ -173,3 +174,64 @@ def test_code_of_thousands_of_folders_in_one_another_is_refused(phalanx: Phalanx
     assert "folders in one another" in done.stderr
     nothing_happened(phalanx)
     subprocess.run(["rm", "-rf", phalanx.folder / "src"], check=True)
+
+
+def sized_job(phalanx: Phalanx, variables: int, more: str = "", last: int = 0) -> Path:
+    """A job with so many variables of 100,000 bytes each, and one of `last`."""
+    lines = "".join(f"  V{i:02}: {'x' * 100_000}\n" for i in range(variables)) + f"  LAST: '{'x' * last}'\n"
+    file = phalanx.folder / "sized.yml"
+    file.write_text(ENV + "command: echo started\n" + more + "environment_variables:\n" + lines)
+    return file
+
+
+def with_stack(kilobytes: int) -> Callable[[], None]:
+    return lambda: resource.setrlimit(
+        resource.RLIMIT_STACK, (kilobytes << 10, resource.getrlimit(resource.RLIMIT_STACK)[1])
+    )
+
+
+def test_variables_that_are_too_large_together_are_refused(phalanx: Phalanx) -> None:
+    file = sized_job(phalanx, 25)
+    done = phalanx.run("run", file, preexec_fn=with_stack(8192))
+    assert done.returncode == 125
+    assert re.search(
+        r"the command and its \d+ variables take 2,[\d,]+ bytes together, and Linux takes 2,097,152, "
+        r"a quarter of `ulimit -s` \(V00 with 100,013, V01 with 100,013 and V02 with 100,013\); put what is "
+        r"long in files, or say `ulimit -s \d+` first\n$",
+        done.stderr,
+    ), done.stderr
+    nothing_happened(phalanx)
+    says = re.search(r"`ulimit -s (\d+)`", done.stderr)
+    assert says
+    cured = phalanx.run("run", file, preexec_fn=with_stack(int(says[1])))
+    assert cured.stdout == "started\n", cured.stderr
+
+
+def test_what_only_the_node_can_know_is_said_in_the_same_words(phalanx: Phalanx) -> None:
+    """MPI's variables come last: the job is so near to the limit that they are too many."""
+    mpi = "distribution: {type: mpi, process_count_per_instance: 1}\n"
+
+    def run(last: int) -> subprocess.CompletedProcess[str]:
+        file = sized_job(phalanx, 20, mpi, last)
+        return phalanx.run("run", file, "--name", "near", preexec_fn=with_stack(8192))
+
+    refused = run(99_999)
+    found = re.search(r"take ([\d,]+) bytes together", refused.stderr)
+    assert found, refused.stderr
+    nothing_happened(phalanx)
+    over = int(found[1].replace(",", "")) - 2_097_152
+    done = run(99_999 - over - 8)
+    assert done.returncode == 126, done.stderr
+    assert "variables take 2,09" in done.stderr
+    assert "a quarter of `ulimit -s`" in done.stderr
+    assert "started" not in done.stdout
+    assert not phalanx.living()
+
+
+def test_a_command_that_grows_too_long_is_refused(phalanx: Phalanx) -> None:
+    file = phalanx.folder / "long.yml"
+    file.write_text(ENV + "command: echo ${{inputs.a}} ${{inputs.a}}\ninputs:\n  a: " + "z" * 80_000 + "\n")
+    done = phalanx.run("run", file)
+    assert done.returncode == 125
+    assert "an argument of 160,006 bytes, and Linux takes 131,071; put it in a script" in done.stderr
+    nothing_happened(phalanx)

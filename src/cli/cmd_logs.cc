@@ -156,6 +156,9 @@ class Logs : public Command {
     for (const int rank : ranks)
       seen += print_log(log_of(job::Layout{job.folder}, view, rank, attempt), rank, console) ? 1 : 0;
     put(console.finish());
+    const std::string folder = job::Layout{job.folder}.user_logs(attempt);
+    if (seen == 0 && view.started > 0 && !exists(folder))
+      return fail(folder + ": is not there; it has been removed, and the logs with it", kFailed);
     if (seen == 0 && !job::is_final(view.state)) say_nothing_yet(view);
     return static_cast<int>(Exit::ok);
   }

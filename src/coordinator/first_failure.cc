@@ -36,8 +36,9 @@ job::Verdict FirstFailure::verdict() const {
   for (const std::string& more : {first->text, first->reason})
     if (!more.empty()) said.push_back(more);
   verdict.reason = first->reason;
-  verdict.hint =
-      first->hint.empty() ? job::hint_for(first->code, first->signal, first->oom, said) : first->hint;
+  // What never ran has no code of its own, and is explained as well.
+  const auto exit = first->code || first->text.empty() ? first->code : std::optional(first->exit_code);
+  verdict.hint = first->hint.empty() ? job::hint_for(exit, first->signal, first->oom, said) : first->hint;
   verdict.exit_code = first->text.empty() ? job::shell_code(first->code, first->signal) : first->exit_code;
   verdict.rank = first->rank;
   verdict.node = first->node;

@@ -29,6 +29,12 @@ void clear_abandoned(const std::string& jobs) {
   }
 }
 
+Error unusable(const std::string& jobs, Error error) {
+  if (jobs == job::jobs_folder())
+    error.reason += "; jobs are kept there: PHALANX_HOME names another folder, one that can be written to";
+  return error;
+}
+
 }  // namespace
 
 Error taken(const job::Layout& job) {
@@ -37,10 +43,10 @@ Error taken(const job::Layout& job) {
 
 Result<NewFolder> NewFolder::make(const job::Layout& job) {
   const std::string jobs = job.folder.substr(0, job.folder.rfind('/'));
-  TRY(make_folders(jobs));
+  if (const Status made = make_folders(jobs); !made) return unusable(jobs, made.error());
   clear_abandoned(jobs);
   job::Layout layout{jobs + "/" + kStart + job::random_name()};
-  if (::mkdir(layout.folder.c_str(), 0700) != 0) return errno_error(layout.folder);
+  if (::mkdir(layout.folder.c_str(), 0700) != 0) return unusable(jobs, errno_error(layout.folder));
   auto events = job::EventLog::open(layout.events());
   if (!events) {
     (void)remove_tree(layout.folder);

@@ -143,7 +143,11 @@ Status fill_folder(const Submission& submission, Prospect& prospect, NewFolder& 
   for (const auto& [name, path] : prospect.allocation.outputs) TRY(make_folders(folder.place_of(path), 0755));
   if (!submission.spec.code.empty()) TRY(copy_code(submission, layout, interrupts, prospect.plan.notes));
   // Before the fork, so that a disk without room for the log refuses the job.
-  return folder.events().reserve(kFirstEvents);
+  if (Status kept = folder.events().reserve(kFirstEvents); !kept)
+    return Error{kept.error().code, layout.folder.substr(0, layout.folder.rfind('/')) + ": " +
+                                        kept.error().reason +
+                                        "; `df -h` shows the disk, and PHALANX_HOME names another folder"};
+  return Done{};
 }
 
 }  // namespace phalanx::engine

@@ -23,6 +23,10 @@ constexpr std::string_view kPort =
 constexpr std::string_view kNoPmix =
     "Open MPI found no PMIx server, since no libpmix could be used: install one (libpmix2), name its file in "
     "PHALANX_LIBPMIX, or start the program by its own mpirun (launch: head)";
+constexpr std::string_view kProcesses =
+    "no more processes and threads were allowed: raise `ulimit -u` or the container's limit (pids.max), or "
+    "use "
+    "fewer processes, threads (OMP_NUM_THREADS) and data loader workers";
 constexpr std::string_view kPython =
     "there may be a python3 where there is no python; or activate the environment that has it (`. "
     "VENV/bin/activate`) and submit again";
@@ -56,6 +60,12 @@ constexpr Hint kHints[] = {
      "the job's Python does not have that module: it is the one that was active when the job was "
      "submitted, or that environments.yml names. Install the module there (python -m pip install ...), or "
      "activate the environment that has it and submit again"},
+    {"Too many open files", "", 0, -1,
+     "a process had as many files open as `ulimit -n` allows: raise it (`ulimit -n 65536`, or nofile in "
+     "/etc/security/limits.conf), or start fewer processes or data loader workers"},
+    {"ork: ", "Resource temporarily unavailable", 0, -1, kProcesses},
+    {"clone", "Resource temporarily unavailable", 0, -1, kProcesses},
+    {"can't start new thread", "", 0, -1, kProcesses},
     {"Argument list too long", "", 0, -1,
      "the command or a variable is longer than Linux takes (131,071 bytes each), or all together are: put "
      "what is long into a file"},

@@ -62,7 +62,9 @@ Result<std::string> lock_folder() {
     if (status) return folder;
     reasons += (reasons.empty() ? "" : "; ") + status.error().reason;
   }
-  return Error{Code::unavailable, "no folder for the slots of this machine: " + reasons};
+  return Error{Code::unavailable, "no folder for the slots of this machine: " + reasons +
+                                      "; name one in PHALANX_LOCKS that can be written to, the same for "
+                                      "everybody who shares the machine"};
 }
 
 bool lock(int fd) {

@@ -122,3 +122,43 @@ def test_what_cannot_be_read_is_said(phalanx: Phalanx) -> None:
     finally:
         user.home.chmod(0o700)
         (user.home / "jobs/one").chmod(0o700)
+
+
+def test_too_few_open_files_refuse_the_job_with_the_cure(phalanx: Phalanx) -> None:
+    done = in_bash(phalanx, "ulimit -n 30; $P launch -n 8 -- echo hi")
+    assert done.returncode == 125
+    assert (
+        "needs 40 open files in one process, and only 30 are allowed here: raise `ulimit -Hn`" in done.stderr
+    )
+    assert not phalanx.jobs()
+    for some in ("ulimit -Sn 20", "ulimit -n 40"):
+        done = in_bash(phalanx, f"{some}; $P launch -n 8 -- echo hi && $P launch --mpi -n 8 -- echo hi")
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("variable", ["PHALANX_HOME", "PHALANX_LOCKS"])
+def test_a_place_that_cannot_be_written_to_is_named_with_the_variable(
+    phalanx: Phalanx, variable: str
+) -> None:
+    done = phalanx.run("launch", "--", "echo", "hi", env=phalanx.environment(**{variable: "/proc/nowhere"}))
+    assert done.returncode == 125
+    assert "/proc/nowhere: No such file or directory; " in done.stderr
+    assert variable in done.stderr
+    assert not done.stdout
+
+
+def test_too_few_processes_are_explained(phalanx: Phalanx) -> None:
+    script = (
+        "$P launch --name few -- bash -c 'echo \"fork: retry: Resource temporarily unavailable\"; exit 254'"
+    )
+    done = in_bash(phalanx, script)
+    assert done.returncode == 254
+    assert "raise `ulimit -u` or the container's limit" in done.stderr
+
+
+def test_logs_that_somebody_removed_are_said_to_be_gone(phalanx: Phalanx) -> None:
+    script = 'rm -r "$PHALANX_JOB_FOLDER/user_logs"; echo more'
+    assert phalanx.run("launch", "--name", "bare", "--", "sh", "-c", script).returncode == 0
+    done = phalanx.run("logs", "bare")
+    assert done.returncode == 1
+    assert "user_logs: is not there; it has been removed, and the logs with it\n" in done.stderr

@@ -1,9 +1,11 @@
 #include "engine/local/local.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/files.h"
@@ -27,6 +29,21 @@ Machine this_machine() {
   return machine;
 }
 
+// Those of a node's supervisor, which raises its limit as far as it may, and of its guard.
+Status check_open_files(const plan::Plan& plan) {
+  constexpr uint64_t kOwn = 24, kOfEach = 2;  // a rank's pipe and log
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return Done{};
+  uint64_t most = 0;
+  for (const plan::NodePart& node : plan.nodes)
+    most = std::max(most, kOwn + kOfEach * static_cast<uint64_t>(node.ranks()));
+  if (most <= limit.rlim_max) return Done{};
+  return Error{Code::invalid,
+               "the job needs " + std::to_string(most) + " open files in one process, and only " +
+                   std::to_string(limit.rlim_max) +
+                   " are allowed here: raise `ulimit -Hn`, or start fewer processes on a node"};
+}
+
 Result<Prospect> look_ahead_here(const Submission& submission, const std::string& name,
                                  const Machine& machine) {
   const spec::JobSpec& spec = submission.spec;
@@ -34,6 +51,7 @@ Result<Prospect> look_ahead_here(const Submission& submission, const std::string
   give_names(spec::named_nodes(spec), nodes);
   Prospect prospect = TRY(look_ahead(submission, name, std::move(nodes)));
   TRY(check_size(prospect, process::most_arguments()));
+  TRY(check_open_files(prospect.plan));
   if (prospect.plan.start == plan::Start::tasks) TRY(plan::check_units(prospect.plan));
   return prospect;
 }

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/piped_file.h"
 #include "base/standard_descriptors.h"
 
 namespace phalanx {
@@ -30,10 +31,12 @@ Result<UniqueFd> open_file(const std::string& path, int flags, mode_t mode) {
   return UniqueFd(fd);
 }
 
-Result<std::string> read_file(const std::string& path, uint64_t limit) {
-  UniqueFd fd = TRY(open_file(path, O_RDONLY));
+namespace {
+
+Result<std::string> read_all(const UniqueFd& fd, const std::string& path, uint64_t limit, bool piped) {
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) return errno_error(path);
+  if (S_ISFIFO(info.st_mode) && !piped) return Error{Code::invalid, path + ": is a pipe, not a file"};
   if (S_ISDIR(info.st_mode)) return Error{Code::invalid, path + ": is a folder, not a file"};
   const auto too_long = [&](uint64_t size) {
     return Error{Code::invalid,
@@ -55,6 +58,16 @@ Result<std::string> read_file(const std::string& path, uint64_t limit) {
     if (n == 0) return text;
     if (size > limit) return too_long(size);
   }
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path, uint64_t limit) {
+  return read_all(TRY(open_file(path, O_RDONLY | O_NONBLOCK)), path, limit, false);
+}
+
+Result<std::string> read_piped_file(const std::string& path, uint64_t limit) {
+  return read_all(TRY(open_file(path, O_RDONLY)), path, limit, true);
 }
 
 Status write_all(int fd, std::string_view text) {

@@ -16,7 +16,7 @@
 
 namespace phalanx {
 
-// The whole of a file, of at most `limit` bytes (Code::invalid when it is longer, with its size).
+// The whole of a file of at most `limit` bytes (Code::invalid: longer, or a pipe, which is not waited for).
 Result<std::string> read_file(const std::string& path, uint64_t limit = 64u << 20);
 
 // Writes `text` to a temporary file beside `path` and renames it: readers see the old or the new text, never

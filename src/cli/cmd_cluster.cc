@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "base/files.h"
+#include "base/piped_file.h"
 #include "base/unique_fd.h"
 #include "cli/command.h"
 #include "cli/options.h"
@@ -70,7 +71,7 @@ Result<std::string> password_of(const spec::SharedFolder& shared) {
   if (shared.kind != spec::SharedFolder::Kind::cifs) return std::string();
   std::string password;
   if (!shared.password_file.empty()) {
-    password = TRY(read_file(shared.password_file, 4096));
+    password = TRY(read_piped_file(shared.password_file, 4096));
     while (password.ends_with('\n') || password.ends_with('\r')) password.pop_back();
   } else if (const char* given = std::getenv(kVariable)) {
     password = given;
@@ -94,7 +95,7 @@ class Cluster : public Command {
   }
 
   int run() override {
-    auto text = read_file(file_, spec::kMaxYamlBytes);
+    auto text = read_piped_file(file_, spec::kMaxYamlBytes);
     if (!text) return fail(text.error(), kFailed);
     const std::string path = absolute(file_);
     const auto read = spec::parse_cluster(*text, file_, path.substr(0, path.rfind('/')));

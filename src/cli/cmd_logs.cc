@@ -178,7 +178,7 @@ class Logs : public Command {
   }
 
   bool print_log(const std::string& path, int rank, Console& console) const {
-    const auto fd = open_file(path, O_RDONLY);
+    const auto fd = open_file(path, O_RDONLY | O_NONBLOCK);  // a job may do what it likes there
     if (!fd) return false;
     off_t offset = tail_option_->count() == 0 ? 0 : tail_start(fd->get(), tail_);
     std::string buffer(256 << 10, '\0');

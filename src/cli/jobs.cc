@@ -22,7 +22,7 @@ namespace {
 constexpr size_t kMostNamed = 8;  // candidates in one message
 
 double submitted_time(const std::string& folder) {
-  if (const auto fd = open_file(job::Layout{folder}.events(), O_RDONLY)) {
+  if (const auto fd = open_file(job::Layout{folder}.events(), O_RDONLY | O_NONBLOCK)) {
     char buffer[4096];
     const ssize_t n = ::read(fd->get(), buffer, sizeof buffer);
     const std::string_view text(buffer, static_cast<size_t>(std::max<ssize_t>(n, 0)));
@@ -102,7 +102,7 @@ std::string host_before(const engine::Place& place) {
 }
 
 Result<job::JobView> view_of(const std::string& folder, double patience_seconds) {
-  auto log = open_file(job::Layout{folder}.events(), O_RDONLY);
+  auto log = open_file(job::Layout{folder}.events(), O_RDONLY | O_NONBLOCK);
   if (!log && log.error().code == Code::denied) return std::move(log).error();
   return engine::view_of(folder, patience_seconds);
 }

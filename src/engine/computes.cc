@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/piped_file.h"
 #include "job/layout.h"
 #include "spec/computes.h"
 #include "spec/hostfile.h"
@@ -38,7 +39,7 @@ std::string cure(const std::string& name, const std::vector<spec::Compute>& all)
 // Its hosts, where they stand in a file of their own.
 Result<spec::Compute> with_hosts(spec::Compute compute) {
   if (compute.hostfile.empty()) return compute;
-  auto text = read_file(compute.hostfile, spec::kMaxYamlBytes);
+  auto text = read_piped_file(compute.hostfile, spec::kMaxYamlBytes);
   if (!text)
     return Error{Code::invalid,
                  "compute " + compute.name + ": its hostfile cannot be read: " + text.error().reason};

@@ -128,7 +128,7 @@ Status EventLog::append(Event event) {
 }
 
 bool is_locked(const std::string& events_path) {
-  const auto fd = open_file(events_path, O_RDONLY);
+  const auto fd = open_file(events_path, O_RDONLY | O_NONBLOCK);  // what is no file is not waited for
   if (!fd) return false;
   struct flock lock = whole_file(F_WRLCK);
   return ::fcntl(fd->get(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
@@ -137,7 +137,7 @@ bool is_locked(const std::string& events_path) {
 std::vector<Event> EventReader::next() {
   std::vector<Event> events;
   if (!fd_) {
-    auto fd = open_file(path_, O_RDONLY);
+    auto fd = open_file(path_, O_RDONLY | O_NONBLOCK);
     if (!fd) return events;
     fd_ = std::move(*fd);
   }

@@ -1,6 +1,7 @@
 #include "spec/parse.h"
 
 #include "base/files.h"
+#include "base/piped_file.h"
 #include "spec/hpc_job.h"
 #include "spec/overrides.h"
 #include "spec/reader.h"
@@ -65,7 +66,7 @@ Outcome parse_text(std::string_view text, const std::string& file_name, const st
 
 Outcome parse_file(const std::string& path, const Options& options) {
   const bool piped = path == kStandardInput;
-  const auto text = read_file(piped ? "/dev/stdin" : path, kMaxYamlBytes);
+  const auto text = read_piped_file(piped ? "/dev/stdin" : path, kMaxYamlBytes);
   if (!text) return {{}, {{true, "", 0, 0, text.error().reason}}};
   return parse_text(*text, piped ? "standard input" : path, piped ? absolute(".") : folder_of(path), options);
 }

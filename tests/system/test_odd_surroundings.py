@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
 
 import pytest
@@ -140,7 +142,7 @@ def test_too_few_open_files_refuse_the_job_with_the_cure(phalanx: Phalanx) -> No
 def test_a_place_that_cannot_be_written_to_is_named_with_the_variable(
     phalanx: Phalanx, variable: str
 ) -> None:
-    done = phalanx.run("launch", "--", "echo", "hi", env=phalanx.environment(**{variable: "/proc/nowhere"}))
+    done = phalanx.run("launch", "--", "echo", "hi", env={variable: "/proc/nowhere"})
     assert done.returncode == 125
     assert "/proc/nowhere: No such file or directory; " in done.stderr
     assert variable in done.stderr
@@ -162,3 +164,28 @@ def test_logs_that_somebody_removed_are_said_to_be_gone(phalanx: Phalanx) -> Non
     done = phalanx.run("logs", "bare")
     assert done.returncode == 1
     assert "user_logs: is not there; it has been removed, and the logs with it\n" in done.stderr
+
+
+def test_pipes_where_files_should_be_are_not_waited_for(phalanx: Phalanx) -> None:
+    """Nobody writes into them: whoever opened them to read would wait for ever."""
+    assert phalanx.run("launch", "--name", "good", "--", "echo", "hi").returncode == 0
+    jobs = phalanx.home / "jobs"
+    for name, file in (
+        ("events", "events.jsonl"),
+        ("spec", "job.json"),
+        ("far", "elsewhere.json"),
+        ("log", "user_logs/std_log.txt"),
+        ("metrics", "user_logs/metrics_rank_0.jsonl"),
+    ):
+        shutil.copytree(jobs / "good", jobs / name)
+        (jobs / name / file).unlink(missing_ok=True)
+        os.mkfifo(jobs / name / file)
+        for words in (("show", name), ("logs", name), ("metrics", name), ("logs", name, "--tail", "1")):
+            phalanx.run(*words)
+    listed = phalanx.run("list", "-a", "--metrics")
+    assert listed.returncode == 0, listed.stderr
+    assert re.search(r"^good +Completed ", listed.stdout, re.MULTILINE)
+    os.mkfifo(phalanx.home / "computes.yml")
+    done = phalanx.run("nodes")
+    assert done.returncode != 0
+    assert "computes.yml: is a pipe, not a file" in done.stderr

@@ -46,6 +46,7 @@ std::unique_ptr<Command> make_python();
 std::unique_ptr<Command> make_list();
 std::unique_ptr<Command> make_show();
 std::unique_ptr<Command> make_logs();
+std::unique_ptr<Command> make_wait();
 std::unique_ptr<Command> make_metrics();
 std::unique_ptr<Command> make_cancel();
 std::unique_ptr<Command> make_download();

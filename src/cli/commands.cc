@@ -58,6 +58,16 @@ constexpr CommandInfo kCommands[] = {
      "phalanx logs\nphalanx logs neat_gas --rank 3 --tail 50\nphalanx logs neat_gas --task train\n"
      "phalanx logs neat_gas --follow",
      Exit::usage, make_logs},
+    {"wait", "Look", "[NAME...] [options]", "Wait until jobs have ended",
+     "Without NAME: for the latest job. The exit code is 0 where all of them completed, else that of the "
+     "first\n"
+     "named one that did not, as `phalanx run` gives it; 124 when the time of --timeout is over, and 125 "
+     "where\n"
+     "there is no such job. The jobs run on, whatever ends the waiting: Ctrl-C, --timeout, a closed "
+     "terminal.",
+     "phalanx wait neat_gas && phalanx download neat_gas\n"
+     "phalanx wait first second --timeout 3600",
+     Exit::refused, make_wait},
     {"metrics", "Look", "[NAME [METRIC...]] [options]", "Plot what a job's processes have logged",
      "Without NAME: the latest job. What counts is what they write with phalanx.log(loss=0.5), azureml's\n"
      "Run.get_context().log, with MLflow, or as lines into the file $PHALANX_METRICS: docs/command-line.md.\n"

@@ -52,12 +52,15 @@ class Follower {
   void on_control();
   void on_signal(int signal);
   void on_tick();
+  void tick_again();
   void on_broken(Error error);
   void ask_to_stop(int signal, bool kill);
   void look_for_coordinator();
   void show_state();
   void note(const std::string& text);
   bool ended() const { return job::is_final(result_.view.state); }
+  // Where nothing is shown, only what the slow poll looks at is of interest.
+  int step() const { return options_.output || options_.words ? 1 : kTicksPerSlowPoll; }
 
   const job::Layout layout_;
   const FollowOptions options_;
@@ -80,7 +83,7 @@ class Follower {
   UniqueFd inotify_;
   int events_watch_ = -1, folder_watch_ = -1, logs_watch_ = -1;
   Loop::Watch inotify_ready_, control_ready_, signals_ready_;
-  Loop::Timer tick_, due_, inotify_due_, look_again_;
+  Loop::Timer tick_, due_, inotify_due_, look_again_, deadline_;
 };
 
 Console::Options console_options(const Terminal& terminal, const FollowOptions& options) {
@@ -220,7 +223,12 @@ void Follower::start_watching() {
   if (options_.terminate_cancels) signals.push_back(SIGTERM);
   signals.insert(signals.end(), options_.leaves_on.begin(), options_.leaves_on.end());
   signals_ready_ = loop_.on_signals(signals, [this](int signal) { on_signal(signal); });
-  tick_ = loop_.after(kTick, [this] { on_tick(); });
+  tick_again();
+  if (options_.deadline)
+    deadline_ = loop_.at(*options_.deadline, [this] {
+      finished_ = true;
+      loop_.stop();
+    });
 }
 
 void Follower::start_inotify() {
@@ -297,6 +305,13 @@ void Follower::look_for_coordinator() {
   if (ended()) return;
   auto view = view_of(layout_.folder, coordinator_left_ ? 0 : kPatience);
   if (view && view->elsewhere) result_.view.waiting_for = view->waiting_for;
+  if (!view && view.error().code == Code::not_found) {  // nobody will write its end
+    result_.view.state = job::State::failed;
+    result_.view.exit_code = static_cast<int>(Exit::refused);
+    result_.view.verdict = job::Verdict();
+    result_.view.verdict->text = "its folder is no longer there";
+    return;
+  }
   if (!view || !job::is_final(view->state)) return;
   result_.view = std::move(*view);
   read_events();
@@ -341,7 +356,7 @@ void Follower::ask_to_stop(int signal, bool kill) {
 
 void Follower::on_tick() {
   if (options_.ends_with_reader) end_where_nobody_reads();
-  ++ticks_;
+  ticks_ += step();
   const bool slow = ticks_ % kTicksPerSlowPoll == 0;
   if (slow || result_.view.world <= kFewRanks) tails_.touch_all();
   if (slow) {
@@ -352,14 +367,35 @@ void Follower::on_tick() {
     if (!ended() && (!asks || ticks_ % kTicksPerAsking == 0)) look_for_coordinator();
   }
   show_state();
-  tick_ = loop_.after(kTick, [this] { on_tick(); });
+  tick_again();
   pump();
+}
+
+void Follower::tick_again() {
+  tick_ = loop_.after(kTick * step(), [this] { on_tick(); });
 }
 
 }  // namespace
 
 Result<Followed> follow(const std::string& folder, UniqueFd control, const FollowOptions& options) {
   return Follower(folder, std::move(control), options).run();
+}
+
+Result<Followed> follow_silently(const std::string& folder, Deadline deadline) {
+  FollowOptions options;
+  options.output = options.words = false;
+  options.interrupt_cancels = false;
+  options.leaves_on = {SIGTERM};
+  options.ends_with_reader = true;
+  options.deadline = deadline;
+  auto control = engine::connect(folder);
+  return follow(folder, control ? *std::move(control) : UniqueFd(), options);
+}
+
+Deadline deadline_after(double seconds) {
+  if (seconds < 0) return std::nullopt;
+  using Clock = std::chrono::steady_clock;
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
 }  // namespace phalanx::cli

@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +31,7 @@ struct FollowOptions {
   bool terminate_cancels = false;  // SIGTERM cancels the job
   std::vector<int> leaves_on;      // signals that only end the watching
   bool ends_with_reader = false;   // of standard output, also while there is nothing to print
+  std::optional<std::chrono::steady_clock::time_point> deadline;  // the watching ends then
 };
 
 struct Followed {
@@ -40,5 +42,10 @@ struct Followed {
 // `control` is a connection to the coordinator, or empty. An error: the output cannot be written, so nobody
 // watches any more.
 Result<Followed> follow(const std::string& folder, UniqueFd control, const FollowOptions& options);
+
+// The same without a word, until the deadline if there is one. SIGINT and SIGTERM end the watching only.
+using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+Result<Followed> follow_silently(const std::string& folder, Deadline deadline);
+Deadline deadline_after(double seconds);  // less than 0: none
 
 }  // namespace phalanx::cli

@@ -49,6 +49,7 @@ std::optional<int> inner_command(int argc, char** argv) {
   if (word(1) == "store" && word(2) == "put" && argc == 3) return engine::take_chunks();
   if (word(1) == "store" && word(2) == "give" && argc == 4) return engine::give_left(argv[3]);
   if (word(1) == "attach" && argc == 5) return attach(argv[2], word(3) == "quiet", std::atoi(argv[4]));
+  if (word(1) == "await" && argc == 4) return await(argv[2], std::strtod(argv[3], nullptr));
   if (word(1) == "stop" && argc == 5) return stop(argv[2], argv[3], word(4) == "kill");
   if (word(1) == "events" && argc == 3) return print_events(argv[2]);
   return std::nullopt;

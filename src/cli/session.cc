@@ -16,6 +16,11 @@
 #include "job/layout.h"
 
 namespace phalanx::cli {
+
+std::string how_to_look(const std::string& name) {
+  return "`phalanx logs " + name + " --follow` shows it, `phalanx cancel " + name + "` stops it";
+}
+
 namespace {
 
 constexpr int kRefused = static_cast<int>(Exit::refused);
@@ -46,10 +51,6 @@ int take_back(const engine::Handle& handle, int signal) {
   say(sent ? "interrupted: " + handle.name + " is stopped again"
            : "cannot stop the job: " + sent.error().reason);
   return 128 + signal;
-}
-
-std::string how_to_look(const std::string& name) {
-  return "`phalanx logs " + name + " --follow` shows it, `phalanx cancel " + name + "` stops it";
 }
 
 int unwatched(const Error& error, const std::string& name) {
@@ -133,6 +134,15 @@ int attach(const std::string& name, bool quiet, int only_rank) {
   if (!followed) return unwatched(followed.error(), name);
   if (job::is_final(followed->view.state)) tell_end(followed->view, job->folder, options);
   return exit_code(*followed);
+}
+
+int await(const std::string& name, double seconds) {
+  const auto job = find_job(name, true);
+  if (!job) return fail(job.error(), kRefused);
+  const auto followed = follow_silently(job->folder, deadline_after(seconds));
+  if (!followed) return fail(followed.error(), kRefused);
+  if (job::is_final(followed->view.state)) return static_cast<int>(Exit::ok);
+  return followed->signal != 0 ? 128 + followed->signal : static_cast<int>(Exit::timed_out);
 }
 
 std::vector<std::string> own_environment() {

@@ -23,6 +23,13 @@ int run_session(engine::Submission submission, const SessionOptions& options);
 // Watches a job of this machine to its end, for a `run` on another one.
 int attach(const std::string& name, bool quiet, int only_rank);
 
+// Waits until a job of this machine has ended, for a `wait` on another one, and says nothing. 0; 124 when so
+// many seconds are over (-1: never); 128 + the signal that ended the waiting.
+int await(const std::string& name, double seconds);
+
+// How to see and stop a job that nobody watches any more.
+std::string how_to_look(const std::string& name);
+
 std::vector<std::string> own_environment();  // "NAME=value"
 
 }  // namespace phalanx::cli

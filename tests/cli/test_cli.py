@@ -24,6 +24,7 @@ COMMANDS = [
     "list",
     "show",
     "logs",
+    "wait",
     "metrics",
     "nodes",
     "compute",
@@ -379,6 +380,22 @@ def test_cancel_of_an_ended_job_says_so(phalanx: Any, run: Any) -> None:
     done = run("cancel", "job")
     assert done.returncode == 0
     assert "has ended already: Failed" in done.stderr
+
+
+def test_waiting_for_jobs_that_have_ended(phalanx: Any, run: Any) -> None:
+    make_job(phalanx.home, "good", state="Completed")
+    make_job(phalanx.home, "bad", submitted=2000.0)
+    done = run("wait", "good")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "good completed" in done.stderr
+    assert run("wait", "good", "--quiet").stderr == ""
+    both = run("wait", "good", "bad", "--quiet")
+    assert both.returncode == 3
+    assert "bad failed" in both.stderr
+    assert run("wait").returncode == 3  # the latest
+    assert run("wait", "--timeout", "0", "good").returncode == 0
+    for wrong in (["nope"], ["good", "nope"], ["--exact", "goo"], ["--timeout", "soon", "good"]):
+        assert run("wait", *wrong).returncode == 125
 
 
 def test_download_lays_out_as_azure_ml(phalanx: Any, run: Any) -> None:

@@ -79,6 +79,20 @@ def test_cancel_reaches_the_ranks(place: Place, tmp_path: Path) -> None:
     assert place.run("logs", "job").stdout.count("stopping") == 4
 
 
+def test_waiting_reaches_the_machine_that_has_the_job(place: Place, tmp_path: Path) -> None:
+    assert place.submit(job_file(tmp_path, "exec sleep 1000"), "--name", "job", "--detach").returncode == 0
+    late = place.run("wait", "job", "--timeout", "0.5")
+    assert late.returncode == 124, late.stderr
+    assert "it runs on" in late.stderr
+    waits = place.phalanx.start("wait", "job", env=place.env)
+    assert place.run("cancel", "job", "--no-wait").returncode == 0
+    said, _ = waits.communicate(timeout=60)
+    assert waits.returncode == 143, said
+    assert "job canceled" in said
+    again = place.run("wait", "job", "-q")
+    assert (again.returncode, again.stderr) == (143, "")
+
+
 def test_ctrl_c_stops_the_job(place: Place, tmp_path: Path) -> None:
     run = place.start(job_file(tmp_path, "echo ready; sleep 1000"), "--name", "job")
     line_with("ready", run.stdout)

@@ -136,7 +136,9 @@ class Job:
         """
         timeout = check_seconds("timeout", timeout)
         deadline = None if timeout is None else time.monotonic() + timeout
-        for seconds in looks():
+        if self._last is None:
+            _program.wait(self._name, timeout)
+        for seconds in looks():  # once; but of a job whose coordinator has died nobody knows at first
             if self.ended:
                 break
             time.sleep(self._until(seconds, deadline, timeout))
@@ -146,6 +148,8 @@ class Job:
         """As `wait`, for asyncio. Cancelling the task ends the waiting, not the job."""
         timeout = check_seconds("timeout", timeout)
         deadline = None if timeout is None else time.monotonic() + timeout
+        if self._last is None:
+            await _program.wait_async(self._name, timeout)
         for seconds in looks():
             if await asyncio.to_thread(lambda: self.ended):
                 break

@@ -6,10 +6,12 @@ people is passed on, never read. Functions may be called from any thread: each c
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import contextvars
 import functools
 import json
+import math
 import os
 import shutil
 import signal
@@ -178,18 +180,63 @@ def start(
     stderr: int | IO[bytes] | None = subprocess.PIPE,
     cwd: str | None = None,
     env: Mapping[str, str] | None = None,
+    own_session: bool = False,
 ) -> subprocess.Popen[bytes]:
     """Starts `phalanx ARGUMENTS`. Raises ProgramNotFound, or ProgramFailed where it cannot be started."""
     words = _words(program(), arguments)
     folder = cwd or current_folder()
     try:
-        return subprocess.Popen(words, stdin=stdin, stdout=stdout, stderr=stderr, cwd=folder, env=env)
+        return subprocess.Popen(
+            words,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            cwd=folder,
+            env=env,
+            start_new_session=own_session,
+        )
     except OSError as error:
         if not Path(folder).is_dir():
             raise ProgramFailed(f"The folder {folder} is not there.", command=words) from error
         raise ProgramFailed(
             f"`{_shown(words)}` cannot be started: {error.strerror}", command=words
         ) from error
+
+
+def _wait_words(name: str, timeout: float | None) -> list[str]:
+    words = ["wait", "--quiet"]
+    if timeout is not None and timeout < math.inf:
+        words += ["--timeout", f"{min(max(timeout, 0), 1e9):f}"]
+    return of_job(words, name)
+
+
+def wait(name: str, timeout: float | None) -> None:
+    """Waits until a job has ended, or `timeout` seconds are over, or there is nothing to wait for. Which of
+    these, and how it ended, its state says: the exit code is the job's own too.
+    """
+    # In a session of its own: a Ctrl-C in the terminal is for this process, which may not end by it.
+    with start(_wait_words(name, timeout), own_session=True) as process:
+        try:
+            process.communicate()
+        except BaseException:
+            process.send_signal(signal.SIGINT)
+            raise
+
+
+async def wait_async(name: str, timeout: float | None) -> None:
+    """As `wait`, for asyncio, and without a thread for each job that is waited for."""
+    words = await asyncio.to_thread(lambda: _words(program(), _wait_words(name, timeout)))
+    pipe, null = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
+    process = await asyncio.create_subprocess_exec(
+        *words, stdin=null, stdout=pipe, stderr=pipe, cwd=current_folder(), start_new_session=True
+    )
+    try:
+        await process.communicate()
+    except BaseException:
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(signal.SIGINT)
+        await process.wait()
+        raise
 
 
 class Asker:

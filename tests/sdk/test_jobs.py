@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import pickle
 import signal
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import phalanx as px
 import pytest
-from conftest import eventually
+from conftest import Phalanx, eventually
+from phalanx import _program
 from phalanx._lines import shown
 from phalanx.ml import MLClient
 from phalanx.ml.exceptions import ResourceNotFoundError
@@ -100,6 +103,82 @@ def test_waiting_ends_with_its_time_and_the_job_runs_on(here: Path) -> None:
     assert isinstance(caught.value, TimeoutError)
     assert not running.ended
     running.cancel(kill=True)
+
+
+def test_who_waits_asks_the_program_once(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = here / "gate"
+    os.mkfifo(gate)
+    running = px.submit(job(f"read line < {gate}"))
+    asked: list[str] = []
+    start = _program.start
+
+    def noted(words: list[str], **more: Any) -> Any:
+        asked.append(words[0])
+        return start(words, **more)
+
+    monkeypatch.setattr(_program, "start", noted)
+    waiting = threading.Thread(target=running.wait)
+    waiting.start()
+    gate.write_text("go\n")
+    waiting.join(60)
+    assert asked == ["wait", "show"]
+    assert running.state == "Completed"
+
+
+def test_waiting_again_and_for_other_lengths(here: Path) -> None:
+    failed = px.submit(job("exit 124"))  # the code of a waiting that took too long
+    assert failed.wait(60, check=False).exit_code == 124
+    assert px.Job(failed.name).wait(math.inf, check=False).exit_code == 124
+    assert px.Job(failed.name).wait(0, check=False).exit_code == 124
+    running = px.submit(job("exec sleep 1000"))
+    for seconds in (0, -1):
+        with pytest.raises(px.WaitTimeout):
+            running.wait(seconds)
+    running.cancel(kill=True)
+
+
+def test_an_interrupted_waiting_leaves_nobody_behind(here: Path, phalanx: Phalanx) -> None:
+    running = px.submit(job("exec sleep 1000"))
+
+    def waits() -> list[int]:
+        return [pid for pid, line in phalanx.living().items() if " wait " in line]
+
+    def interrupt() -> None:
+        eventually(waits)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        running.wait()
+    eventually(lambda: not waits())
+
+    async def cancelled() -> None:
+        waiting = asyncio.create_task(running.wait_async())
+        await asyncio.to_thread(eventually, waits)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        with pytest.raises(px.WaitTimeout):
+            await running.wait_async(0.1)
+
+    asyncio.run(cancelled())
+    eventually(lambda: not waits())
+    assert not running.ended
+    running.cancel(kill=True)
+
+
+def test_more_jobs_are_awaited_than_there_are_threads(here: Path) -> None:
+    gate = here / "gate"
+    os.mkfifo(gate)
+    running = px.submit(job(f"read line < {gate}"))
+
+    async def all_of_them() -> None:
+        waiting = [asyncio.create_task(running.wait_async()) for _ in range(40)]
+        await asyncio.sleep(0)
+        await asyncio.to_thread(gate.write_text, "go\n")
+        await asyncio.gather(*waiting)
+
+    asyncio.run(all_of_them())
 
 
 def test_logs_follow_rank_and_tail(here: Path) -> None:

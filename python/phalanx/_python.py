@@ -16,7 +16,7 @@ import runpy
 import sys
 from importlib.util import MAGIC_NUMBER
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import CodeType, ModuleType, TracebackType
 from typing import NoReturn
 
 from . import _hook, _spawn
@@ -32,17 +32,35 @@ def _own_main() -> ModuleType:
     return module
 
 
-def _die_of(error: BaseException) -> NoReturn:
-    """Prints the traceback as python does, without the frames of this module, and ends with code 1."""
+def _without_own(error: BaseException) -> None:
+    """Takes the frames of this module off its traceback: the script comes first, as with python."""
     own, trace = (__file__, runpy.__file__), error.__traceback__
     while trace is not None and (
         trace.tb_frame.f_code.co_filename in own or "runpy" in trace.tb_frame.f_code.co_filename
     ):
         trace = trace.tb_next
     error.__traceback__ = trace
+
+
+def _die_of(error: BaseException) -> NoReturn:
+    """Prints the traceback as python does and ends with code 1."""
+    _without_own(error)
     _hook.explain(error)
-    sys.excepthook(type(error), error, trace)
+    sys.excepthook(type(error), error, error.__traceback__)
     sys.exit(1)
+
+
+def _show_as_python() -> None:
+    """What is raised through this module until python itself prints it (a Ctrl-C, whose end is python's
+    to make) is printed without its frames.
+    """
+    show = sys.excepthook
+
+    def shown(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        _without_own(error)
+        show(kind, error, error.__traceback__)
+
+    sys.excepthook = shown
 
 
 def _compiled(source: bytes | str, name: str) -> CodeType:
@@ -124,7 +142,10 @@ def main() -> None:
     _spawn.install()
     try:
         run(sys.argv[1:])
-    except (SystemExit, KeyboardInterrupt):
+    except SystemExit:
+        raise
+    except KeyboardInterrupt:
+        _show_as_python()
         raise
     except BaseException as error:
         _die_of(error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import py_compile
+import signal
 import subprocess
 import sys
 import zipapp
@@ -57,6 +58,18 @@ def test_tracebacks_are_those_of_the_program(here: Path) -> None:
     assert "phalanx" not in done.stderr
     (here / "b.py").write_text("def f(:\n")
     assert "SyntaxError" in same("b.py").stderr
+
+
+@pytest.mark.parametrize("words", [("a.py",), ("-m", "a")])
+def test_ctrl_c_shows_where_the_program_was(here: Path, words: tuple[str, ...]) -> None:
+    line = "import os, signal, time\ndef f():\n    os.kill(os.getpid(), signal.SIGINT); time.sleep(60)\nf()\n"
+    (here / "a.py").write_text(line)
+    done = ours(*words)
+    assert done.returncode == plain(*words).returncode == -signal.SIGINT
+    assert done.stderr.splitlines()[0] == "Traceback (most recent call last):"
+    assert f'File "{here}/a.py", line 4, in <module>' in done.stderr.splitlines()[1]
+    assert done.stderr.splitlines()[-1] == "KeyboardInterrupt"
+    assert "phalanx" not in done.stderr
 
 
 def test_a_hook_for_exceptions_is_called(here: Path) -> None:

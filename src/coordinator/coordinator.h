@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/result.h"
+#include "coordinator/cause.h"
 #include "coordinator/control.h"
 #include "coordinator/first_failure.h"
 #include "coordinator/node_source.h"
@@ -148,6 +149,7 @@ class Coordinator {
   void stop_ranks(const char* why, bool kill);
   void fail_before_start(const std::string& text);
   void log_deleted();
+  Surroundings surroundings_of(const job::Verdict& verdict) const;
   boost::json::object outcome();
 
   Conducted job_;

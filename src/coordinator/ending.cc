@@ -1,6 +1,8 @@
 // How a job comes to its end: canceled, failed, or done; and what is said of it.
 #include <csignal>
 
+#include "base/files.h"
+#include "coordinator/cause.h"
 #include "coordinator/coordinator.h"
 #include "job/exit.h"
 
@@ -84,6 +86,24 @@ void Coordinator::log_deleted() {
   stop_ranks("folder deleted", true);
 }
 
+Surroundings Coordinator::surroundings_of(const job::Verdict& verdict) const {
+  constexpr std::string_view kPath = "PATH=";
+  Surroundings around;
+  around.directory =
+      job_.directory.empty() ? job_.layout.working_directory(std::max(verdict.node, 0)) : job_.directory;
+  around.has_code = job_.has_code || !job_.directory.empty();
+  around.command = job_.spec.command;
+  if (around.command.empty())
+    for (const std::string& word : job_.spec.argv) around.command += word + " ";
+  for (const spec::Task& task : job_.spec.tasks)
+    if (task.name == verdict.task_name) around.command = task.command;
+  for (const std::string& line : job_.environment)
+    if (line.starts_with(kPath)) around.path = line.substr(kPath.size());
+  const auto own = job_.spec.environment_variables.find("PATH");
+  if (own != job_.spec.environment_variables.end()) around.path = own->second;
+  return around;
+}
+
 json::object Coordinator::outcome() {
   job::Verdict verdict;
   const char* state = "Completed";
@@ -103,6 +123,8 @@ json::object Coordinator::outcome() {
   } else {
     verdict.text = queue_ ? "every task ended with code 0" : "every rank ended with code 0";
   }
+  if (const std::string hint = hint_of_cause(verdict, surroundings_of(verdict)); !hint.empty())
+    verdict.hint = hint;
   return {{"state", state}, {"exit_code", verdict.exit_code}, {"verdict", job::to_json(verdict)}};
 }
 

@@ -66,6 +66,9 @@ constexpr Hint kHints[] = {
     {"ork: ", "Resource temporarily unavailable", 0, -1, kProcesses},
     {"clone", "Resource temporarily unavailable", 0, -1, kProcesses},
     {"can't start new thread", "", 0, -1, kProcesses},
+    {"can't open file", "No such file", 0, 2,
+     "that file is not where the job runs, in a copy of the folder that `code:` names: paths are relative to "
+     "it"},
     {"Argument list too long", "", 0, -1,
      "the command or a variable is longer than Linux takes (131,071 bytes each), or all together are: put "
      "what is long into a file"},

@@ -1,0 +1,76 @@
+"""What people get wrong on their first day, and what they are told."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Phalanx
+
+from system.helpers import write_job
+
+
+def told(phalanx: Phalanx, command: str, files: tuple[str, ...] = (), **keys: Any) -> str:
+    """The verdict's hint of a job that fails."""
+    if files:
+        for name in files:
+            (phalanx.folder / "src" / name).parent.mkdir(parents=True, exist_ok=True)
+            (phalanx.folder / "src" / name).touch()
+        keys["code"] = "src"
+    done = phalanx.run("run", write_job(phalanx.folder, command, **keys))
+    assert done.returncode not in (0, 125), done.stderr
+    return done.stderr.split("hint: ")[1].split("\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("command", "meant"),
+    [
+        (f"{sys.executable} trian.py", "train.py"),
+        (f"{sys.executable} trainer/mian.py", "main.py"),
+        ("bash rnu.sh", "run.sh"),
+        ("sh rnu.sh", "run.sh"),
+        ("./rnu.sh", "run.sh"),
+    ],
+)
+def test_a_script_that_is_misspelt(phalanx: Phalanx, command: str, meant: str) -> None:
+    hint = told(phalanx, command, ("train.py", "run.sh", "trainer/main.py", "data.csv"))
+    assert f"did you mean {meant}?" in hint
+
+
+def test_a_script_that_nothing_resembles(phalanx: Phalanx) -> None:
+    hint = told(phalanx, f"{sys.executable} evaluate.py", ("a.csv", "train.py"))
+    assert hint == "there is no evaluate.py in the folder where the job runs, which has a.csv, train.py"
+
+
+def test_a_job_file_without_code(phalanx: Phalanx) -> None:
+    folder = phalanx.folder / "project"
+    folder.mkdir()
+    (folder / "train.py").touch()
+    command = f"{sys.executable} train.py"
+    failed = phalanx.run("run", write_job(folder, command))
+    assert failed.returncode == 2
+    assert "no train.py" in failed.stderr
+    assert "names no code: `code: .` copies the job file's folder there" in failed.stderr
+    assert phalanx.run("run", write_job(folder, command, code=".")).returncode == 0
+
+
+def test_a_launch_in_the_wrong_folder(phalanx: Phalanx) -> None:
+    (phalanx.folder / "train.py").touch()
+    done = phalanx.run("launch", "--", sys.executable, "tarin.py")
+    assert done.returncode == 2
+    assert "did you mean train.py?" in done.stderr
+
+
+def test_a_module_that_is_not_there_names_the_python(phalanx: Phalanx, tmp_path: Path) -> None:
+    hint = told(phalanx, f"{sys.executable} -c 'import no_such_module'")
+    assert f"the job's Python, {sys.executable}, does not have that module" in hint
+    assert f"`{sys.executable} -m pip install ...`" in hint
+    assert "environments.yml" in hint
+    own = tmp_path / "python"
+    own.symlink_to(sys.executable)
+    path = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    assert f"the job's Python, {own}," in told(
+        phalanx, "python -c 'import no_such_module'", environment_variables=path
+    )

@@ -68,7 +68,9 @@ std::vector<Expression> find_expressions(std::string_view command) {
   if (last_close == command.npos) last_close = 0;
   for (size_t at = 0; at < command.size();) {
     if (command.substr(at).starts_with("${{")) {
-      const size_t end = at < last_close ? command.find("}}", at) : command.npos;
+      size_t end = at < last_close ? command.find("}}", at) : command.npos;
+      if (end != command.npos && command.substr(at + 3, end - at - 3).find("${{") != command.npos)
+        end = command.npos;  // that is the end of another
       Expression found{at, end == command.npos ? 3 : end + 2 - at, "", "", false, false, end != command.npos};
       split(command.substr(at + 3, end == command.npos ? 40 : end - at - 3), found);
       at += found.length;

@@ -110,7 +110,7 @@ TEST(Parse, Warnings) {
   } cases[] = {
       {"command: x {inputs.lr}\nenvironment: azureml:e@latest\ninputs: {lr: 1}\n",
        "job.yml:1:12: warning: {inputs.lr} is deprecated; write ${{inputs.lr}}"},
-      {"command: x ${{input.lr}}\nenvironment: azureml:e@latest\n", "did you mean inputs?"},
+      {"command: x ${{env.lr}}\nenvironment: azureml:e@latest\n", "goes to the shell as it stands"},
       {"command: x\nenvironment: env@latest\n", "write azureml:env@latest"},
       {"command: x\nenvironment: azureml:env\n", "names no version"},
   };

@@ -1,6 +1,7 @@
 #include "spec/rules.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "base/files.h"
 #include "spec/expand.h"
@@ -160,9 +161,17 @@ std::string known(const Map& map, const std::string& kind, const std::string& na
   return (meant.empty() ? "" : "did you mean '" + meant + "'? ") + "known " + kind + ": " + join(names);
 }
 
+// What an expression that does not end was to be.
+std::string closed(const Expression& e) {
+  const auto ends = [](unsigned char c) { return std::isalnum(c) == 0 && c != '_'; };
+  const std::string name(e.name.begin(), std::find_if(e.name.begin(), e.name.end(), ends));
+  return "${{" + (e.kind.empty() ? "inputs" : e.kind) + "." +
+         (e.kind.empty() || name.empty() ? "NAME" : name) + "}}";
+}
+
 std::string what_is_wrong(const Expression& e, const JobSpec& spec) {
   const std::string name = shown(e.name);
-  if (!e.closed) return "'${{' without '}}'; write ${{inputs.NAME}}";
+  if (!e.closed) return "'${{' without '}}'; write " + closed(e);
   if (e.kind == "inputs" && spec.inputs.count(e.name) == 0 && !e.optional)
     return "the command names inputs." + name + ", which is not defined; " +
            known(spec.inputs, "inputs", name);
@@ -174,6 +183,11 @@ std::string what_is_wrong(const Expression& e, const JobSpec& spec) {
            " belongs to sweep jobs, and this is a command job; use an input: inputs." + name;
   if (e.kind == "parent")
     return "parent." + name + " belongs to pipelines, and this is a command job; use an input";
+  const size_t dot = e.name.find('.');
+  if (!e.kind.empty() || dot == e.name.npos) return "";
+  const std::string meant = nearest(e.name.substr(0, dot), {"inputs", "outputs"});
+  if (!meant.empty())
+    return "${{" + name + "}} is no expression; write ${{" + meant + shown(e.name.substr(dot)) + "}}";
   return "";
 }
 
@@ -191,10 +205,8 @@ void check_command(const std::string& command, const std::string& where, const J
       ++wrong_ones;
       report.error(place, wrong);
     } else if (e.kind.empty()) {
-      const std::string meant = nearest(e.name.substr(0, e.name.find('.')), {"inputs", "outputs"});
       report.warning(place, "${{" + shown(e.name) +
-                                "}} is no expression of a command job and goes to the shell as it stands" +
-                                (meant.empty() ? "" : "; did you mean " + meant + "?"));
+                                "}} is no expression of a command job and goes to the shell as it stands");
     } else if (e.deprecated) {
       report.warning(
           place, "{" + e.kind + "." + e.name + "} is deprecated; write ${{" + e.kind + "." + e.name + "}}");

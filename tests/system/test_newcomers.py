@@ -74,3 +74,20 @@ def test_a_module_that_is_not_there_names_the_python(phalanx: Phalanx, tmp_path:
     assert f"the job's Python, {own}," in told(
         phalanx, "python -c 'import no_such_module'", environment_variables=path
     )
+
+
+@pytest.mark.parametrize(
+    ("written", "right"),
+    [
+        ("${{input.lr}}", "write ${{inputs.lr}}"),
+        ("${{ output.model }}", "write ${{outputs.model}}"),
+        ("${{inputs.lr}", "write ${{inputs.lr}}"),
+        ("${{inputs.lr --x ${{inputs.lr}}", "write ${{inputs.lr}}"),
+    ],
+)
+def test_an_expression_that_is_misspelt(phalanx: Phalanx, written: str, right: str) -> None:
+    job = write_job(phalanx.folder, f"echo {written}", inputs={"lr": 1}, outputs={"model": {}})
+    done = phalanx.run("run", job)
+    assert done.returncode == 125
+    assert right in done.stderr
+    assert not phalanx.jobs()

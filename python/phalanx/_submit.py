@@ -117,8 +117,7 @@ def problems_of(source: Source, found: Mapping[str, Any]) -> list[Problem]:
             continue
         place = (entry["line"], entry["column"])  # the beginning: of the whole job
         key = _yaml.key_at(source.text, *place) if place > (1, 1) else ""
-        text = entry["text"].replace("the folder of the job file", source.folder or "the current folder")
-        problems.append(Problem(text, entry["error"], key=key))
+        problems.append(Problem(entry["text"], entry["error"], key=key))
     return problems
 
 

@@ -21,7 +21,7 @@ void Reader::must_exist(const Node& node, const std::string& what) {
   const std::string path = local_path(spec_, node.text);
   if (!exists(path))
     report_.error(node.place, what + " names '" + shown(node.text, 200) + "', which is not there (" + path +
-                                  "); paths are relative to the folder of the job file");
+                                  "); paths are relative to " + shown(spec_.base_folder, 200));
 }
 
 void Reader::read_environment(const Node& node) {

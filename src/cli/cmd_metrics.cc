@@ -86,7 +86,7 @@ class Metrics : public Command {
 
   int run() override {
     const auto found = find_job(name_, exact_);
-    if (!found) return fail(found.error(), kFailed);
+    if (!found) return fail(no_such_job(found.error()), kFailed);
     const auto view = view_of(found->folder);
     if (!view) return fail(view.error(), kFailed);
     auto logged = metrics_of(*view, found->folder);
@@ -107,6 +107,20 @@ class Metrics : public Command {
   }
 
  private:
+  // Whoever wants a metric of the latest job may have left out the job.
+  std::string no_such_job(const Error& error) const {
+    const auto latest = error.code == Code::not_found && !exact_ ? find_job("") : Result<JobEntry>(error);
+    const auto view = latest ? view_of(latest->folder) : Result<job::JobView>(error);
+    const auto logged = view ? metrics_of(*view, latest->folder) : Result<metrics::Logged>(error);
+    if (!logged) return error.reason;
+    for (const metrics::Series& series : logged->series)
+      if (series.name == name_)
+        return "there is no job " + spec::shown(name_) +
+               ", but a metric of the latest job: `phalanx metrics " + view->name + " " + spec::shown(name_) +
+               "`";
+    return error.reason;
+  }
+
   static std::string nothing_logged(const job::JobView& view) {
     return view.name + (job::is_final(view.state) ? " has logged no metrics" : " has logged no metrics yet") +
            ": phalanx.log(loss=0.5) in its program does, and azureml's Run.get_context().log, and MLflow's "
@@ -230,6 +244,21 @@ class Metrics : public Command {
     return chart;
   }
 
+  // Of single values there is no curve: they are printed.
+  static std::string drawn(const plot::Chart& chart, const plot::TextStyle& style) {
+    for (const plot::Line& line : chart.lines)
+      if (line.points.size() > 1) return plot::as_text(chart, style);
+    const std::string bold = style.colour ? "\033[1m" : "", plain = style.colour ? "\033[0m" : "";
+    std::string text = bold + chart.title + plain + "  (a single value" +
+                       (chart.lines.size() > 1 ? " each" : "") + ", so no curve yet)\n";
+    for (const plot::Line& line : chart.lines)
+      for (const auto& [x, y] : line.points)
+        text += "  " + short_number(y) +
+                (chart.x_label == "step" ? " at step " + std::to_string(static_cast<int64_t>(x)) : "") +
+                (chart.lines.size() > 1 ? "  " + line.label : "") + "\n";
+    return text;
+  }
+
   int charts(const job::JobView& view, const metrics::Logged& logged) const {
     constexpr size_t kFirst = 6, kMostCurves = 16, kRowsOfOne = 16, kRowsOfMany = 8, kRest = 8;
     const auto groups = by_name(logged);
@@ -244,7 +273,7 @@ class Metrics : public Command {
     style.colour = color_.chosen().value_or(terminal.colour);
     std::string text;
     for (size_t i = 0; i < shown; ++i)
-      text += (i > 0 ? "\n" : "") + plot::as_text(chart_of(view, groups[i], kMostCurves), style);
+      text += (i > 0 ? "\n" : "") + drawn(chart_of(view, groups[i], kMostCurves), style);
     put(text);
     if (shown < groups.size()) {
       std::vector<std::string> names;

@@ -104,7 +104,8 @@ class Reader {
     bad += lines.skipped();
     if (bad > 0)
       logged_.problems.push_back(job::as_utf8(path) + ": " + std::to_string(bad) +
-                                 (bad == 1 ? " line is no metric" : " lines are no metrics"));
+                                 (bad == 1 ? " line is no metric" : " lines are no metrics") +
+                                 ": each has to be a name and a number");
   }
 
   // `run`: of MLflow, the folder and the name of it. Null: there are too many.

@@ -92,7 +92,8 @@ TEST(read_metrics, count_what_is_no_metric_and_go_on) {
   ASSERT_EQ(logged.series.size(), 1u);
   EXPECT_EQ(logged.series[0].points[0].step, 5);
   ASSERT_EQ(logged.problems.size(), 1u);
-  EXPECT_TRUE(logged.problems[0].ends_with("metrics_rank_0.jsonl: 2 lines are no metrics"))
+  EXPECT_TRUE(logged.problems[0].ends_with(
+      "metrics_rank_0.jsonl: 2 lines are no metrics: each has to be a name and a number"))
       << logged.problems[0];
 }
 

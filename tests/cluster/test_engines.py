@@ -140,7 +140,7 @@ def test_metrics_come_back(place: Place, tmp_path: Path) -> None:
             "step": 3,
             "ranks": [0, 1, 2, 3],
         }
-        assert "loss  last 0 at step 7" in place.run("metrics", "job").stdout
+        assert "  0 at step 7  rank 0\n" in place.run("metrics", "job").stdout
         listed = json.loads(place.run("list", "--metrics", "loss", "-o", "json").stdout)
         assert listed[0]["metrics"]["loss"]["max"] == 3
         done = place.run("download", "job", "-p", tmp_path / "back", "--force")

@@ -91,3 +91,28 @@ def test_an_expression_that_is_misspelt(phalanx: Phalanx, written: str, right: s
     assert done.returncode == 125
     assert right in done.stderr
     assert not phalanx.jobs()
+
+
+LOG = """
+import os
+with open(os.environ["PHALANX_METRICS"], "a") as file:
+    file.write('{"metrics": {"loss": 0.5}, "step": 7}\\n{"metrics": {"acc": "high"}}\\n')
+"""
+
+
+def test_metrics_of_the_latest_job_by_name_alone(phalanx: Phalanx) -> None:
+    assert phalanx.run("launch", "--name", "job", "--", sys.executable, "-c", LOG).returncode == 0
+    done = phalanx.run("metrics", "loss")
+    assert done.returncode == 1
+    assert "`phalanx metrics job loss`" in done.stderr
+    assert "there is no job other;" in phalanx.run("metrics", "other").stderr
+
+
+def test_a_single_value_is_printed(phalanx: Phalanx) -> None:
+    assert phalanx.run("launch", "-n", "2", "--name", "job", "--", sys.executable, "-c", LOG).returncode == 0
+    done = phalanx.run("metrics", "job", "--rank", "1")
+    assert done.stdout == "loss  (a single value, so no curve yet)\n  0.5 at step 7\n"
+    assert "1 line is no metric: each has to be a name and a number" in done.stderr
+    both = phalanx.run("metrics", "job").stdout.splitlines()
+    assert both[0] == "loss  (a single value each, so no curve yet)"
+    assert [line.split() for line in both[1:]] == [["0.5", "at", "step", "7", "rank", str(n)] for n in (0, 1)]

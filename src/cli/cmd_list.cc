@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "base/files.h"
 #include "cli/command.h"
 #include "cli/harmless.h"
 #include "cli/job_metrics.h"
@@ -10,6 +11,7 @@
 #include "cli/terminal.h"
 #include "cli/words.h"
 #include "job/iso_time.h"
+#include "job/layout.h"
 #include "job/state.h"
 #include "spec/problem.h"
 
@@ -21,11 +23,12 @@ constexpr int kCommonly = 20;  // a screenful
 class List : public Command {
  public:
   void declare(CLI::App& app) override {
-    app.add_flag("-a,--all", all_, "All jobs, not only the newest 20");
+    app.add_flag("-a,--all", all_, "All jobs, not only the newest 20, and archived ones too");
+    app.add_flag("--archived", archived_, "Those that are archived (`phalanx archive`), and no others");
     add_count(app, "-n,--max", most_, 1, "At most so many");
     metrics_option_ = app.add_option("--metrics", list_,
                                      "Also the last values of these metrics: loss,acc; "
-                                     "without names of the first three")
+                                     "without a LIST those of the first three there are")
                           ->type_name("[LIST]")
                           ->expected(0, 1);
     output_.declare(app);
@@ -38,6 +41,7 @@ class List : public Command {
     auto all = all_jobs();
     if (!all) return fail(all.error(), static_cast<int>(Exit::failed));
     std::vector<JobEntry>& jobs = *all;
+    const size_t left_out = std::erase_if(jobs, [this](const JobEntry& job) { return !is_wanted(job); });
     const size_t found = jobs.size();
     const int most = most_ > 0 ? most_ : all_ ? 1 << 30 : kCommonly;
     if (jobs.size() > static_cast<size_t>(most)) jobs.resize(static_cast<size_t>(most));
@@ -60,14 +64,20 @@ class List : public Command {
     const std::vector<std::string> columns = columns_of(logged);
     for (size_t i = 0; i < rows.size() && metrics_option_->count() > 0; ++i)
       add_metrics(logged[i], columns, objects[i].get_object(), rows[i]);
-    print(objects, rows, columns);
+    const bool archived_are_told = output_.format() == Format::table && left_out > 0 && !archived_;
+    if (!rows.empty() || !archived_are_told) print(objects, rows, columns);
     if (output_.format() == Format::table && jobs.size() < found && most_ == 0)
       say(std::to_string(found - jobs.size()) + " older ones: `phalanx list --all`");
+    if (archived_are_told) say(std::to_string(left_out) + " archived: `phalanx list --archived`");
     return static_cast<int>(Exit::ok);
   }
 
  private:
   using Summaries = std::vector<metrics::Summary>;
+
+  bool is_wanted(const JobEntry& job) const {
+    return (all_ && !archived_) || exists(job::Layout{job.folder}.archived()) == archived_;
+  }
 
   bool read_list() {
     for (size_t from = 0; !list_.empty() && from <= list_.size();) {
@@ -128,6 +138,7 @@ class List : public Command {
     object["seconds"] = view.started > 0 ? boost::json::value(std::max(end - view.started, 0.0)) : nullptr;
     object["exit_code"] = view.exit_code ? boost::json::value(*view.exit_code) : nullptr;
     object["waiting_for"] = view.waiting_for;
+    object["archived"] = exists(job::Layout{job.folder}.archived());
     object["folder"] = job.folder;
     return object;
   }
@@ -179,14 +190,14 @@ class List : public Command {
       case Format::table:
         break;
     }
-    if (rows.empty()) return say("no jobs yet");
+    if (rows.empty()) return say(archived_ ? "no job is archived" : "no jobs yet");
     std::vector<Column> titles{{"NAME", false, true}, {"STATE"},          {"SIZE", false, true},
                                {"SUBMITTED", true},   {"DURATION", true}, {"EXIT", true}};
     for (const std::string& column : columns) titles.push_back({harmless_word(column), true});
     put(to_table(titles, rows, terminal.is_terminal ? terminal.width : 0));
   }
 
-  bool all_ = false;
+  bool all_ = false, archived_ = false;
   int most_ = 0;
   std::string list_;
   std::vector<std::string> wanted_;

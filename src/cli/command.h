@@ -49,6 +49,7 @@ std::unique_ptr<Command> make_logs();
 std::unique_ptr<Command> make_wait();
 std::unique_ptr<Command> make_metrics();
 std::unique_ptr<Command> make_cancel();
+std::unique_ptr<Command> make_archive();
 std::unique_ptr<Command> make_download();
 std::unique_ptr<Command> make_validate();
 std::unique_ptr<Command> make_compute();

@@ -46,6 +46,7 @@ constexpr CommandInfo kCommands[] = {
      "docs/azure-programs.md says what the names in a script mean here.",
      "phalanx python submit.py --epochs 3", Exit::refused, make_python},
     {"list", "Look", "[options]", "List jobs, newest first",
+     "Jobs that are archived (`phalanx archive NAME`) are shown by --all and --archived alone.\n"
      "--metrics adds columns with the last value of metrics: of those named, else of the first three there "
      "are.",
      "phalanx list\nphalanx list --all -o json\nphalanx list --metrics loss,acc", Exit::usage, make_list},
@@ -99,6 +100,9 @@ constexpr CommandInfo kCommands[] = {
      "Processes get SIGTERM, and after the job's stop_grace SIGKILL. Waits until they are gone.\n"
      "A job that has ended already is no error.",
      "phalanx cancel neat_gas\nphalanx cancel neat_gas --kill", Exit::usage, make_cancel},
+    {"archive", "Act", "NAME... [options]", "Leave jobs out of `list`, or take that back",
+     "Nothing of them is changed or deleted, and all other commands know them as before.",
+     "phalanx archive neat_gas\nphalanx archive --restore neat_gas", Exit::usage, make_archive},
     {"download", "Act", "NAME [options]", "Copy outputs and logs of an ended job, laid out as Azure ML does",
      "DIR/artifacts/ gets ./outputs and ./logs of the working directory and the logs of the processes,\n"
      "DIR/named-outputs/NAME/ a named output. Nothing is overwritten without --force.",

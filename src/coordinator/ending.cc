@@ -1,7 +1,6 @@
 // How a job comes to its end: canceled, failed, or done; and what is said of it.
 #include <csignal>
 
-#include "base/files.h"
 #include "coordinator/cause.h"
 #include "coordinator/coordinator.h"
 #include "job/exit.h"

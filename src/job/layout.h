@@ -53,6 +53,7 @@ struct Layout {
   std::string plan_json() const { return folder + "/plan.json"; }
   std::string events() const { return folder + "/events.jsonl"; }
   std::string elsewhere() const { return folder + "/elsewhere.json"; }
+  std::string archived() const { return folder + "/archived"; }  // is there: `list` leaves the job out
   std::string control() const { return folder + "/control"; }
   std::string cancel_request() const { return folder + "/cancel.json"; }
   std::string environment() const { return folder + "/environment.0600"; }

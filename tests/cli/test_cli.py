@@ -30,6 +30,7 @@ COMMANDS = [
     "compute",
     "cluster",
     "cancel",
+    "archive",
     "download",
     "validate",
     "completion",
@@ -380,6 +381,37 @@ def test_cancel_of_an_ended_job_says_so(phalanx: Any, run: Any) -> None:
     done = run("cancel", "job")
     assert done.returncode == 0
     assert "has ended already: Failed" in done.stderr
+
+
+def test_archived_jobs_are_left_out(phalanx: Any, run: Any) -> None:
+    for number in range(3):
+        make_job(phalanx.home, f"job{number}", submitted=1000.0 + number)
+
+    def listed(*options: str) -> list[str]:
+        return [job["name"] for job in json.loads(run("list", "-o", "json", *options).stdout)]
+
+    assert run("archive", "job0", "job2").returncode == 0
+    assert listed() == ["job1"]
+    assert listed("--archived") == ["job2", "job0"]
+    assert listed("--all") == ["job2", "job1", "job0"]
+    assert "2 archived: `phalanx list --archived`" in run("list").stderr
+    assert [job["archived"] for job in json.loads(run("list", "--all", "-o", "json").stdout)] == [
+        True,
+        False,
+        True,
+    ]
+    assert run("show", "job0").returncode == 0
+    assert run("archive", "job1").returncode == 0
+    all_archived = run("list")
+    assert all_archived.stdout == ""
+    assert "3 archived" in all_archived.stderr
+    assert "no jobs yet" not in all_archived.stderr
+    assert run("archive", "--restore", "job0", "job1", "job1", "job2").returncode == 0
+    assert listed() == ["job2", "job1", "job0"]
+    assert "no job is archived" in run("list", "--archived").stderr
+    failed = run("archive", "job0", "nope")
+    assert failed.returncode == 1
+    assert len(listed()) == 3
 
 
 def test_waiting_for_jobs_that_have_ended(phalanx: Any, run: Any) -> None:

@@ -17,6 +17,7 @@ import yaml
 from conftest import Phalanx, eventually
 from phalanx import InvalidJob, JobFailed, PhalanxError
 from phalanx._check import Keywords
+from phalanx._job import list_entries
 from phalanx.ml import (
     Input,
     MLClient,
@@ -339,6 +340,7 @@ def test_jobs_are_listed_archived_and_restored(here: Path) -> None:
     assert listed(parent_job_name="one") == ["two"]
     client.jobs.archive("one")
     assert listed() == ["two"]
+    assert [entry["name"] for entry in list_entries(all=False)] == ["two"]
     assert listed(list_view_type=ListViewType.ARCHIVED_ONLY) == ["one"]
     assert listed(list_view_type="All") == ["two", "one"]
     client.jobs.restore("one")

@@ -6,10 +6,9 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Callable
 
-from .. import _job, _submit
+from .. import _job, _program, _submit
 from .._offer import without
 from .._progress import show_lines
 from .._states import FINAL
@@ -20,8 +19,6 @@ from .entities import Command, Job, ValidationResult
 from .entities import _check as check
 from .entities._io import JobOutput
 from .exceptions import JobException, JobFailedException, ResourceNotFoundError, ValidationException
-
-_ARCHIVED = "archived"  # a file in the folder of a job that `list` leaves out
 
 
 class Poller:
@@ -116,9 +113,8 @@ class JobOperations:
         for entry in _job.list_entries():
             if most is not None and given >= most:
                 return
-            archived = (Path(entry["folder"]) / _ARCHIVED).exists()
             if entry["state"] is None or (
-                view is not ListViewType.ALL and archived != (view is ListViewType.ARCHIVED_ONLY)
+                view is not ListViewType.ALL and entry["archived"] != (view is ListViewType.ARCHIVED_ONLY)
             ):
                 continue
             job = self._entity(_job.Job(entry["name"]))
@@ -186,12 +182,12 @@ class JobOperations:
         job.download(download_path, output=output_name, all=all, force=True)
 
     def archive(self, name: str) -> None:
-        """Leaves a job out of `list`."""
-        (self._known(name).folder / _ARCHIVED).touch()
+        """Leaves a job out of `list`, and of `phalanx list`."""
+        _program.call(_program.of_job(["archive"], self._known(name).name))
 
     def restore(self, name: str) -> None:
         """Takes back `archive`."""
-        (self._known(name).folder / _ARCHIVED).unlink(missing_ok=True)
+        _program.call(_program.of_job(["archive", "--restore"], self._known(name).name))
 
     def validate(self, job: Any, *, raise_on_failure: bool = False, **kwargs: Any) -> ValidationResult:
         """What is wrong in a job, which is not submitted. `raise_on_failure`: as a ValidationException."""

@@ -8,8 +8,9 @@ constexpr CommandInfo kCommands[] = {
      "The job runs on, whatever happens to this terminal: `phalanx logs NAME --follow` looks again.\n"
      "Ctrl-C stops the job, a second Ctrl-C kills it. The exit code is the job's own; 125 when Phalanx "
      "refuses.\n"
-     "With -o the job is printed at its end, alone on standard output: what its processes print goes to "
-     "standard error.\n"
+     "With -o the job is printed at its end (with --detach at once), alone on standard output: what its "
+     "processes\n"
+     "print goes to standard error.\n"
      "FILE may be -: standard input, with paths relative to this folder.",
      "phalanx run job.yml\n"
      "phalanx run job.yml --set inputs.lr=0.01 --nodes 2 -n 4\n"
@@ -19,8 +20,10 @@ constexpr CommandInfo kCommands[] = {
     {"launch", "Run", "[options] [--] COMMAND...", "Start a command on nodes, without a job file",
      "What follows the first word that is no option is the command. It runs in this folder, with this "
      "environment,\n"
-     "and the variables that torchrun would set (RANK, WORLD_SIZE, MASTER_ADDR, ...). It ends when this "
-     "program does.",
+     "and the variables that torchrun would set (RANK, WORLD_SIZE, MASTER_ADDR, ...). Without --detach it "
+     "ends "
+     "when\n"
+     "this program does. The exit code is the job's own; 125 when Phalanx refuses.",
      "phalanx launch -n 8 python train.py --lr 0.01\n"
      "phalanx launch -N 2 -n 4 -- python -m trainer\n"
      "phalanx launch -n 2 --env OMP_NUM_THREADS=1 ./program\n"
@@ -71,7 +74,7 @@ constexpr CommandInfo kCommands[] = {
      Exit::refused, make_wait},
     {"metrics", "Look", "[NAME [METRIC...]] [options]", "Plot what a job's processes have logged",
      "Without NAME: the latest job. What counts is what they write with phalanx.log(loss=0.5), azureml's\n"
-     "Run.get_context().log, with MLflow, or as lines into the file $PHALANX_METRICS: docs/command-line.md.\n"
+     "Run.get_context().log, with MLflow, or as lines into the file $PHALANX_METRICS: docs/environment.md.\n"
      "Without METRIC: the first six in the terminal, all of them elsewhere. -o table is the values in short.",
      "phalanx metrics\nphalanx metrics neat_gas loss --rank 0\nphalanx metrics neat_gas --png loss.png\n"
      "phalanx metrics neat_gas -o tsv",

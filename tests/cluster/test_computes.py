@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from conftest import Phalanx, eventually
 
 from cluster.hosts import Hosts
@@ -97,7 +98,7 @@ def test_a_partition_that_is_not_there_is_named_with_those_that_are(phalanx: Pha
 
 @pytest.mark.parametrize(
     ("option", "said"),
-    [("licenses: nowhere:1", "Invalid license"), ("gress: 'gpu:1'", "unrecognized option '--gress")],
+    [("licenses: 'nowhere:1'", "Invalid license"), ("gress: 'gpu:1'", "unrecognized option '--gress")],
 )
 def test_options_with_which_slurm_would_refuse_every_job(
     phalanx: Phalanx, slurm: Slurm, option: str, said: str
@@ -106,7 +107,7 @@ def test_options_with_which_slurm_would_refuse_every_job(
     done, report = checked(phalanx, "cluster", slurm)
     assert done.returncode == 1
     (why,) = fatal(report)
-    assert why.startswith(": Slurm would refuse a job: ")
+    assert "Slurm would refuse a job: " in why
     assert said in why
 
 

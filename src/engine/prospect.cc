@@ -2,6 +2,9 @@
 
 #include <sys/stat.h>
 
+#include <cerrno>
+#include <cstring>
+
 #include "base/files.h"
 #include "job/layout.h"
 #include "job/name.h"
@@ -112,17 +115,34 @@ void note_left_out(const std::string& what, const std::vector<std::string>& path
                     ": neither files nor folders (pipes, sockets, devices), or links round in a circle");
 }
 
+namespace {
+
+bool is_full(const Error& error) {
+  for (const int number : {ENOSPC, EDQUOT})
+    if (error.reason.find(std::strerror(number)) != std::string::npos) return true;
+  return false;
+}
+
+}  // namespace
+
 Status copy_code(const Submission& submission, const job::Layout& layout, const Interrupts& interrupts,
                  std::vector<std::string>& notes) {
   job::SnapshotWatch watch;
   watch.stop = [&] { return interrupts.waiting() != 0; };
   if (submission.say)
     watch.large = [&](const std::string& name) {
-      submission.say("note: code: more than 1 GB is copied, of '" + spec::shown(name) +
-                     "' now; .amlignore leaves out what the job does not need");
+      submission.say("note: code has more than 1 GB or 100,000 files; '" + spec::shown(name) +
+                     "' is being copied. .amlignore leaves out what the job does not need");
     };
-  const auto count =
-      TRY(job::take_snapshot(spec::local_path(submission.spec, submission.spec.code), layout.code(), watch));
+  auto copied =
+      job::take_snapshot(spec::local_path(submission.spec, submission.spec.code), layout.code(), watch);
+  if (!copied && is_full(copied.error()))
+    return Error{copied.error().code,
+                 "code: cannot be copied into " + layout.folder.substr(0, layout.folder.rfind('/')) + " (" +
+                     copied.error().reason +
+                     "): `df -h` shows the disk, .amlignore leaves out what the job does not need, and "
+                     "PHALANX_HOME names another folder"};
+  const job::SnapshotCount count = TRY(std::move(copied));
   note_left_out("code", count.skipped, notes);
   if (!count.dangling.empty())
     notes.push_back("code: " + several(count.dangling) +

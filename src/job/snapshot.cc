@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <climits>
 #include <memory>
+#include <utility>
 
 #include "base/files.h"
 #include "base/links.h"
@@ -51,6 +52,9 @@ class TreeCopy {
   Status copy_link(int to, const char* name, const std::string& path, const std::string& leads_to);
   Status copy_in_place_of_link(int to, const std::string& path);
   Result<bool> copy_content(int from, int to, const std::string& path);
+  void tell_large(const std::string& path) {
+    if (const auto tell = std::exchange(watch_.large, {})) tell(path.substr(0, path.find('/')));
+  }
   Error failed(const std::string& path, const char* doing) const {
     return errno_error(from_ + "/" + path + doing);
   }
@@ -68,6 +72,7 @@ class TreeCopy {
   std::vector<Identity> above_;     // the folders we are in: a link to one of them would never end
   std::vector<std::string> links_;  // relative ones, copied so far as they are
   FileCopier copier_;
+  uint64_t entries_ = 0;
   SnapshotCount count_;
 };
 
@@ -95,6 +100,7 @@ Status TreeCopy::copy_folder(UniqueFd source, int to, const std::string& path) {
 
 Status TreeCopy::copy_entry(int from, int to, const char* name, const std::string& path) {
   if (watch_.stop && watch_.stop()) return interrupted();
+  if (++entries_ == watch_.large_entries) tell_large(path);
   struct stat info {};
   if (::fstatat(from, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
     return errno == ENOENT ? Status(Done{}) : unreadable(path);
@@ -195,10 +201,7 @@ Result<bool> TreeCopy::copy_content(int from, int to, const std::string& path) {
   if (::fstat(from, &info) != 0) return unreadable(path);
   if (!S_ISREG(info.st_mode)) return false;  // it is no longer what it was
   const auto size = static_cast<uint64_t>(info.st_size);
-  if (watch_.large && count_.bytes + size >= kLargeSnapshot) {
-    watch_.large(path.substr(0, path.find('/')));
-    watch_.large = {};
-  }
+  if (count_.bytes + size >= watch_.large_bytes) tell_large(path);
   auto bytes = copier_.copy(from, to, size);
   if (!bytes) return std::move(bytes).error().context(from_ + "/" + path);
   if (::fstat(from, &after) != 0) return unreadable(path);

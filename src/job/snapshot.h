@@ -28,8 +28,8 @@ struct SnapshotWatch {
   Stop stop;
   // Called once, when it becomes as large as code seldom is, with what is being copied: a name in the root.
   std::function<void(const std::string& name)> large;
+  uint64_t large_bytes = 1'000'000'000, large_entries = 100'000;  // that is: so large, or of so many
 };
-inline constexpr uint64_t kLargeSnapshot = 1'000'000'000;
 
 // Copies a folder (or a single file) into the folder `to`, which is made. `.git` is never copied, nor `to`
 // itself where it lies inside, nor the folder of all jobs. Modes and times are kept (folders stay writable by

@@ -188,12 +188,17 @@ TEST(snapshot, a_file_that_is_gone_meanwhile_is_not_there) {
 TEST(snapshot, says_once_when_it_is_large) {
   Trees trees;
   trees.put("data/a"), trees.put("z");
-  ASSERT_EQ(::truncate((trees.from + "/data/a").c_str(), kLargeSnapshot), 0);
   std::vector<std::string> told;
   SnapshotWatch watch;
+  ASSERT_EQ(::truncate((trees.from + "/data/a").c_str(), static_cast<off_t>(watch.large_bytes)), 0);
   watch.large = [&](const std::string& name) { told.push_back(name); };
   ASSERT_TRUE(take_snapshot(trees.from, trees.to, watch));
   EXPECT_EQ(told, std::vector<std::string>{"data"});
+  ASSERT_TRUE(remove_tree(trees.from + "/data"));
+  for (int i = 0; i < 20; ++i) trees.put("many/" + std::to_string(i));
+  watch.large_entries = 20;
+  ASSERT_TRUE(take_snapshot(trees.from, trees.to, watch));
+  EXPECT_EQ(told, (std::vector<std::string>{"data", "many"}));
 }
 
 TEST(snapshot, an_ignore_file_that_is_a_pipe_is_not_waited_for) {

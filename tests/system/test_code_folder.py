@@ -67,7 +67,7 @@ def test_a_large_folder_is_said_while_it_is_copied(phalanx: Phalanx, code: Path)
         os.truncate(file.fileno(), 1_000_000_000)
     done = run(phalanx, "stat -c %s weights")
     assert done.stdout == "1000000000\n", done.stderr
-    assert "code: more than 1 GB is copied, of 'weights' now; .amlignore " in done.stderr
+    assert "code has more than 1 GB or 100,000 files; 'weights' is being copied. .amlignore " in done.stderr
     quiet = run(phalanx, "stat -c %s weights", "--quiet")
     assert quiet.stderr == ""
 

@@ -115,3 +115,18 @@ def test_a_full_home_is_refused_with_its_reason(phalanx: Phalanx, small_disk: Pa
     assert done.returncode == 125
     assert "space" in done.stderr
     assert not (phalanx.folder / "started").exists()
+
+
+@is_root
+def test_code_that_does_not_fit_is_refused_and_leaves_nothing(phalanx: Phalanx, small_disk: Path) -> None:
+    code = phalanx.folder / "code"
+    code.mkdir()
+    (code / "weights").write_bytes(b"w" * (8 << 20))
+    file = phalanx.folder / "job.yml"
+    file.write_text("environment: azureml:plain@latest\ncode: code\ncommand: touch started\n")
+    done = phalanx.run("run", file)
+    assert done.returncode == 125
+    assert f"code: cannot be copied into {phalanx.home}/jobs ({code}/weights: " in done.stderr
+    assert "No space left on device): `df -h` shows the disk, .amlignore " in done.stderr
+    assert not phalanx.jobs()
+    assert not [path for path in (phalanx.home / "jobs").iterdir() if path.name.startswith(".new")]

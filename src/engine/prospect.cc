@@ -52,6 +52,17 @@ job::Layout layout_of(const Submission& submission, const std::string& name) {
   return submission.jobs.empty() ? job::Layout::of(name) : job::Layout{submission.jobs + "/" + name};
 }
 
+namespace {
+
+std::vector<const char*> pointers(const std::vector<std::string>& lines) {
+  std::vector<const char*> list;
+  list.reserve(lines.size());
+  for (const std::string& line : lines) list.push_back(line.c_str());
+  return list;
+}
+
+}  // namespace
+
 Status check_size(const Prospect& prospect, uint64_t most) {
   const plan::Plan& plan = prospect.plan;
   const node::NodeEnvironment environment(plan, 0, prospect.environment.variables, "");
@@ -60,20 +71,20 @@ Status check_size(const Prospect& prospect, uint64_t most) {
     const std::string why = process::too_large(argv, env, most);
     return why.empty() ? Status(Done{}) : Error{Code::invalid, who + why};
   };
-  std::vector<const char*> argv;
-  for (const std::string& word : plan.argv) argv.push_back(word.c_str());
-  argv.push_back(nullptr);
-  if (plan.tasks.empty()) return fits(argv, environment.for_rank(0).pointers, "");
-  std::vector<const char*>
-      shared;  // by tasks without variables of their own, of which there may be thousands
+  if (plan.tasks.empty()) return fits(pointers(plan.argv), environment.for_rank(0).pointers, "");
   const std::vector<std::string> lines = environment.with({}, {});
-  for (const std::string& line : lines) shared.push_back(line.c_str());
+  const std::vector<const char*> shared = pointers(lines);  // by thousands of tasks, perhaps
   for (const plan::TaskPart& task : plan.tasks) {
+    const std::vector<const char*> argv{"/bin/bash", "-c", task.command.c_str()};
     std::vector<std::string> own;
+    own.reserve(task.user.size());
     for (const auto& [name, value] : task.user) own.push_back(name + "=" + value);
-    std::vector<const char*> env = shared;
-    for (const std::string& line : own) env.push_back(line.c_str());
-    TRY(fits({"/bin/bash", "-c", task.command.c_str()}, env, "task " + task.name + ": "));
+    if (own.empty()) {
+      TRY(fits(argv, shared, "task " + task.name + ": "));
+    } else {
+      const std::vector<std::string> merged = environment.with(own, {});
+      TRY(fits(argv, pointers(merged), "task " + task.name + ": "));
+    }
   }
   return Done{};
 }

@@ -13,6 +13,7 @@ namespace {
 
 std::vector<const char*> pointers(const std::vector<std::string>& lines) {
   std::vector<const char*> list;
+  list.reserve(lines.size() + 1);
   for (const std::string& line : lines) list.push_back(line.c_str());
   list.push_back(nullptr);
   return list;

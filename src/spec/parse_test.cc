@@ -111,6 +111,10 @@ TEST(Parse, Warnings) {
       {"command: x {inputs.lr}\nenvironment: azureml:e@latest\ninputs: {lr: 1}\n",
        "job.yml:1:12: warning: {inputs.lr} is deprecated; write ${{inputs.lr}}"},
       {"command: x ${{env.lr}}\nenvironment: azureml:e@latest\n", "goes to the shell as it stands"},
+      {"command: x ${inputs.lr}\nenvironment: azureml:e@latest\ninputs: {lr: 1}\n",
+       "${inputs.lr} is no expression and goes to the shell as it stands; did you mean ${{inputs.lr}}?"},
+      {"command: x {{inputs.lr}}\nenvironment: azureml:e@latest\ninputs: {lr: 1}\n",
+       "{{inputs.lr}} is no expression and goes to the shell as it stands; did you mean ${{inputs.lr}}?"},
       {"command: x\nenvironment: env@latest\n", "write azureml:env@latest"},
       {"command: x\nenvironment: azureml:env\n", "names no version"},
   };

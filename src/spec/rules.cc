@@ -191,10 +191,34 @@ std::string what_is_wrong(const Expression& e, const JobSpec& spec) {
   return "";
 }
 
+// ${inputs.x} and {{inputs.x}}, where there is such an input: other templates look so too, and stay.
+void warn_of_other_braces(const std::string& command, const Place& place, const JobSpec& spec,
+                          Report& report) {
+  constexpr std::string_view kOpen = "{inputs.";
+  for (size_t at = command.find(kOpen, 1); at != command.npos; at = command.find(kOpen, at + 1)) {
+    const bool dollar = command[at - 1] == '$';
+    const bool two = command[at - 1] == '{' && (at < 2 || command[at - 2] != '$');
+    if (!dollar && !two) continue;
+    const size_t from = at + kOpen.size();
+    size_t end = from;
+    while (end < command.size() &&
+           (std::isalnum(static_cast<unsigned char>(command[end])) || command[end] == '_'))
+      ++end;
+    const std::string name = command.substr(from, end - from);
+    const std::string_view close = dollar ? "}" : "}}";
+    if (spec.inputs.count(name) == 0 || command.compare(end, close.size(), close) != 0) continue;
+    return report.warning(place, command.substr(at - 1, end - at + 1) + std::string(close) +
+                                     " is no expression and goes to the shell as it stands; did you mean "
+                                     "${{inputs." +
+                                     name + "}}?");
+  }
+}
+
 // `where`: the key of the command, by which places know it.
 void check_command(const std::string& command, const std::string& where, const JobSpec& spec,
                    const Places& places, Report& report) {
   if (command.size() > kMaxCommand) return;  // refused as such
+  warn_of_other_braces(command, place_of(places, where), spec, report);
   size_t k = 0, wrong_ones = 0;
   for (const Expression& e : find_expressions(command)) {
     if (wrong_ones > Report::kMaxErrors) return;

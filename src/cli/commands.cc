@@ -8,9 +8,8 @@ constexpr CommandInfo kCommands[] = {
      "The job runs on, whatever happens to this terminal: `phalanx logs NAME --follow` looks again.\n"
      "Ctrl-C stops the job, a second Ctrl-C kills it. The exit code is the job's own; 125 when Phalanx "
      "refuses.\n"
-     "With -o the job is printed at its end (with --detach at once), alone on standard output: what its "
-     "processes\n"
-     "print goes to standard error.\n"
+     "With -o the job is printed at its end (with --detach at once), alone on standard output: what its\n"
+     "processes print goes to standard error.\n"
      "FILE may be -: standard input, with paths relative to this folder.",
      "phalanx run job.yml\n"
      "phalanx run job.yml --set inputs.lr=0.01 --nodes 2 -n 4\n"
@@ -18,12 +17,9 @@ constexpr CommandInfo kCommands[] = {
      "phalanx run job.yml --dry-run",
      Exit::refused, make_run},
     {"launch", "Run", "[options] [--] COMMAND...", "Start a command on nodes, without a job file",
-     "What follows the first word that is no option is the command. It runs in this folder, with this "
-     "environment,\n"
-     "and the variables that torchrun would set (RANK, WORLD_SIZE, MASTER_ADDR, ...). Without --detach it "
-     "ends "
-     "when\n"
-     "this program does. The exit code is the job's own; 125 when Phalanx refuses.",
+     "What follows the first word that is no option is the command. It runs in this folder, with this\n"
+     "environment, and the variables that torchrun would set (RANK, WORLD_SIZE, MASTER_ADDR, ...). Without\n"
+     "--detach it ends when this program does. The exit code is the job's own; 125 when Phalanx refuses.",
      "phalanx launch -n 8 python train.py --lr 0.01\n"
      "phalanx launch -N 2 -n 4 -- python -m trainer\n"
      "phalanx launch -n 2 --env OMP_NUM_THREADS=1 ./program\n"

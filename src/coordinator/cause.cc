@@ -19,7 +19,7 @@ std::string find_in(const std::string& path, const std::string& name) {
   if (name.find('/') != std::string::npos) return ::access(name.c_str(), X_OK) == 0 ? name : "";
   for (size_t at = 0; at <= path.size();) {
     const size_t end = std::min(path.find(':', at), path.size());
-    const std::string found = path.substr(at, end - at) + "/" + name;
+    std::string found = path.substr(at, end - at) + "/" + name;
     if (end > at && ::access(found.c_str(), X_OK) == 0) return found;
     at = end + 1;
   }
@@ -82,7 +82,7 @@ std::string python_of(const std::string& command) {
   for (size_t at = 0; at < command.size();) {
     const size_t from = std::min(command.find_first_not_of(" \t\n;&|()", at), command.size());
     const size_t end = std::min(command.find_first_of(" \t\n;&|()", from), command.size());
-    const std::string word = command.substr(from, end - from);
+    std::string word = command.substr(from, end - from);
     const std::string name = name_in(word);
     const bool plain = word.find_first_of("$`'\"\\=") == word.npos;
     if (plain && name.starts_with("python") && name.find_first_not_of("0123456789.", 6) == name.npos)

@@ -80,7 +80,9 @@ def test_cancel_reaches_the_ranks(place: Place, tmp_path: Path) -> None:
 
 
 def test_waiting_reaches_the_machine_that_has_the_job(place: Place, tmp_path: Path) -> None:
-    assert place.submit(job_file(tmp_path, "exec sleep 1000"), "--name", "job", "--detach").returncode == 0
+    file = job_file(tmp_path, "echo ready; exec sleep 1000")
+    assert place.submit(file, "--name", "job", "--detach").returncode == 0
+    eventually(lambda: place.run("logs", "job").stdout.count("ready") == 4, 60)
     late = place.run("wait", "job", "--timeout", "0.5")
     assert late.returncode == 124, late.stderr
     assert "it runs on" in late.stderr

@@ -40,7 +40,7 @@ class InFolder : public testing::Test {
     std::ofstream(from() + "/" + name, std::ios::binary) << text;
   }
   static std::string read(const std::string& path) { return read_file(path, 1u << 30).value_or("<none>"); }
-  Source scan(const std::string& path, Scan how = {}) {
+  Source scan(const std::string& path, const Scan& how = {}) {
     auto source = Source::scan(path, how);
     EXPECT_TRUE(source) << source.error().reason;
     return *std::move(source);

@@ -124,8 +124,14 @@ def test_a_folder_that_only_this_machine_sees_is_an_error_on_each_node(
     assert fatal(report) == [f"{node}: does not see {folder} as the others do" for node in ("n1", "n2")]
 
 
-def test_a_drained_node_is_told_with_its_reason_and_not_disturbed(phalanx: Phalanx, slurm: Slurm) -> None:
+def drain_n2(slurm: Slurm) -> None:
+    """Once nothing of earlier tests completes any more: it would be draining, and have their jobs."""
+    slurm.wait("all nodes to be idle", lambda: set(slurm.node_states().values()) == {"idle"})
     slurm.drain("n2", "bad | disk")
+
+
+def test_a_drained_node_is_told_with_its_reason_and_not_disturbed(phalanx: Phalanx, slurm: Slurm) -> None:
+    drain_n2(slurm)
     describe_slurm(phalanx, slurm, "partition: small")
     done, report = checked(phalanx, "cluster", slurm)
     assert done.returncode == 0
@@ -137,7 +143,7 @@ def test_a_drained_node_is_told_with_its_reason_and_not_disturbed(phalanx: Phala
 
 def test_the_nodes_of_slurm_and_what_runs_on_them(phalanx: Phalanx, slurm: Slurm) -> None:
     describe_slurm(phalanx, slurm, "partition: small")
-    slurm.drain("n2", "bad | disk")
+    drain_n2(slurm)
     with job(slurm, "-w", "n1", "--exclusive", "--gres=gpu:1") as number:
         done = phalanx.run("nodes", "--compute", "cluster", "-o", "json", env=finds(slurm))
         n1, n2 = json.loads(done.stdout)

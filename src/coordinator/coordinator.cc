@@ -45,6 +45,10 @@ int Coordinator::run() {
   source_->obtain(
       loop_, [this](const Waiting& waiting) { on_waiting(waiting); },
       [this](Result<std::vector<NodeLink>> links) { on_nodes(std::move(links)); });
+  // Its signal may have come before we could take it, or before we were there.
+  const auto early = loop_.after(std::chrono::milliseconds(0), [this] {
+    if (const auto note = job::read_note(job_.layout)) cancel(*note);
+  });
   loop_.run();
   control_.close_all();  // first of all, so that whoever waits for the end reads it now
   return 0;

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
 
 import pytest
 from conftest import eventually, line_with
+from system.helpers import Job
 
 from cluster.faults import (
     READY,
@@ -279,6 +281,21 @@ def test_cancel_of_a_waiting_job(batch: Place, slurm: Slurm, held: str, tmp_path
     assert done.returncode == 0, done.stderr
     ended(batch, "Canceled")
     assert list(slurm.jobs()) == [held]
+
+
+def test_a_job_whose_cancellation_came_before_its_coordinator_never_runs(
+    batch: Place, slurm: Slurm, held: str, tmp_path: Path
+) -> None:
+    """The signal that follows the note is lost where there is no process yet to take it."""
+    waiting(batch, slurm, tmp_path)
+    note = {"why": "cancel", "by": "ann", "kill": False}
+    (batch.phalanx.home / "jobs/job/cancel.json").write_text(json.dumps(note))
+    slurm.call("scancel", held)
+    slurm.wait("it to end", lambda: not slurm.jobs(), 60)
+    ended(batch, "Canceled")
+    job = Job(batch.phalanx, "job")
+    assert [event["by"] for event in job.events("cancel_requested")] == ["ann"]
+    assert not job.events("started")
 
 
 def test_a_job_whose_folder_is_deleted_while_it_waits_ends(

@@ -83,7 +83,9 @@ void settle(job::JobView& view, const job::Layout& layout) {
     case Phase::unknown:
       break;
   }
-  const bool canceled = job.state.starts_with("CANCELLED") || job.state == "PREEMPTED";
+  // One that was asked to end may have been before it could take the signal.
+  const bool canceled =
+      job.state.starts_with("CANCELLED") || job.state == "PREEMPTED" || job::read_note(layout).has_value();
   end(view, layout, canceled ? job::State::canceled : job::State::failed,
       canceled ? exit_of_cancel(layout) : job::Exit::refused, name + " " + explain(job),
       canceled ? "" : "system_logs/slurm.log may say more");

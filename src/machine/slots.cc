@@ -79,6 +79,18 @@ bool is_locked(int fd) {
   return ::fcntl(fd, F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
 }
 
+// A ticket of a process of ours that has died. Under its lock: it may be one that is just being made, whose
+// maker then sees that it has lost it.
+void remove_left(const std::string& ticket) {
+  const UniqueFd fd(::open(ticket.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (fd && lock(fd.get())) ::unlink(ticket.c_str());
+}
+
+bool has_name(int fd) {
+  struct stat info {};
+  return ::fstat(fd, &info) == 0 && info.st_nlink > 0;
+}
+
 // A slot's file, made at first need. Not O_CREAT on one that exists: protected_regular refuses that for
 // another user's file in a sticky folder.
 UniqueFd open_slot(const std::string& path) {
@@ -127,16 +139,24 @@ void Slots::unlock() {
 
 Result<SlotQueue> SlotQueue::join(const SlotRequest& request) {
   SlotQueue queue(request, TRY(lock_folder()));
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  queue.since_ns_ = now.tv_sec * 1'000'000'000ll + now.tv_nsec;
-  const std::string name =
-      std::to_string(::geteuid()) + "-" + std::to_string(::getpid()) + "-" + std::to_string(queue.since_ns_);
-  queue.ticket_path_ = queue.folder_ + "/tickets/" + name;
-  queue.ticket_ = TRY(open_file(queue.ticket_path_, O_RDWR | O_CREAT | O_EXCL, 0644));
-  if (!lock(queue.ticket_.get())) return errno_error(queue.ticket_path_);
+  while (!TRY(queue.make_ticket())) {
+  }
   TRY(queue.write_ticket(0));
   return queue;
+}
+
+// Whether it could be locked before somebody took it for one left by the dead.
+Result<bool> SlotQueue::make_ticket() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  since_ns_ = now.tv_sec * 1'000'000'000ll + now.tv_nsec;
+  const std::string name =
+      std::to_string(::geteuid()) + "-" + std::to_string(::getpid()) + "-" + std::to_string(since_ns_);
+  ticket_path_ = folder_ + "/tickets/" + name;
+  ticket_ = TRY(open_file(ticket_path_, O_RDWR | O_CREAT | O_EXCL, 0644));
+  if (lock(ticket_.get())) return has_name(ticket_.get());
+  if (errno != EAGAIN && errno != EACCES) return errno_error(ticket_path_);
+  return false;
 }
 
 Result<int> SlotQueue::watch() {
@@ -172,7 +192,7 @@ std::vector<SlotQueue::Ticket> SlotQueue::read_tickets() const {
     struct stat info {};
     if (!fd || ::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
     if (path != ticket_path_ && !is_locked(fd.get())) {
-      if (info.st_uid == ::geteuid()) ::unlink(path.c_str());  // left by our own dead
+      if (info.st_uid == ::geteuid()) remove_left(path);
       continue;
     }
     char text[kMostTicket];

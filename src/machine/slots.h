@@ -69,6 +69,7 @@ class SlotQueue {
   struct Ticket;
   SlotQueue(SlotRequest request, std::string folder)
       : request_(std::move(request)), folder_(std::move(folder)) {}
+  Result<bool> make_ticket();
   Status write_ticket(int holds);
   std::string described(const Ticket& ticket) const;
   std::vector<Ticket> read_tickets() const;

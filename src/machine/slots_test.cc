@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
+#include <thread>
 
 #include "base/files.h"
 #include "machine/machine.h"
@@ -59,6 +62,28 @@ TEST_F(SlotsTest, a_holder_of_another_home_is_named_with_what_finds_it) {
   EXPECT_FALSE(take(*b));
   EXPECT_EQ(b->standing().ahead,
             (std::vector<std::string>{"a (pid " + std::to_string(::getpid()) + ", jobs in /other)"}));
+}
+
+// A ticket that is not locked yet looks like one that was left by the dead.
+TEST_F(SlotsTest, a_ticket_that_is_being_made_is_not_taken_away) {
+  auto other = SlotQueue::join(wants("other", 4));
+  ASSERT_TRUE(other);
+  ASSERT_TRUE(take(*other));
+  std::atomic<bool> done = false;
+  std::thread looks([&] {
+    auto looking = SlotQueue::join(wants("looking", 1));
+    while (!done) (void)looking->try_take();
+  });
+  int lost = 0;
+  for (int i = 0; i < 2000; ++i) {
+    auto queue = SlotQueue::join(wants("mine", 1));
+    struct stat info {};
+    if (!queue || ::fstat(queue->ticket_fd(), &info) != 0 || info.st_nlink == 0) ++lost;
+    if (queue) queue->leave();
+  }
+  done = true;
+  looks.join();
+  EXPECT_EQ(lost, 0);
 }
 
 TEST_F(SlotsTest, slots_come_free_when_the_last_holder_goes_and_the_waiting_are_told) {

@@ -32,12 +32,13 @@
 #include "plan/plan.h"
 #include "wire/connection.h"
 #include "wire/messages.h"
+#include "wire/timing.h"
 
 namespace phalanx::coordinator {
 
-struct Timing {  // see node/node.h, whose lease it must outlast
-  std::chrono::milliseconds heartbeat{1000};
-  std::chrono::milliseconds lost_after{7000};
+struct Timing {
+  std::chrono::milliseconds heartbeat = wire::kHeartbeat;
+  std::chrono::milliseconds lost_after = wire::kLease + wire::kLostSlack;
   std::chrono::milliseconds verdict_delay{300};
 };
 

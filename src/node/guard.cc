@@ -15,6 +15,7 @@
 #include "process/spawn.h"
 #include "wire/frame.h"
 #include "wire/messages.h"
+#include "wire/timing.h"
 
 namespace phalanx::node {
 
@@ -61,7 +62,7 @@ int Guard::run() {
     return 1;
   }
   link_watch_ = loop_.watch(supervisor_link_.get(), EPOLLIN, [this](uint32_t) { on_supervisor_link(); });
-  lease_ = loop_.after(kLease + kGuardSlack, [this] { lease_lapsed(); });
+  lease_ = loop_.after(wire::kLease + wire::kGuardSlack, [this] { lease_lapsed(); });
   loop_.run();
   return 0;
 }
@@ -122,7 +123,7 @@ void Guard::on_supervisor_link() {
     return;
   }
   adopt(received);
-  lease_ = loop_.after(kLease + kGuardSlack, [this] { lease_lapsed(); });
+  lease_ = loop_.after(wire::kLease + wire::kGuardSlack, [this] { lease_lapsed(); });
 }
 
 void Guard::adopt(Received& received) {
@@ -139,7 +140,8 @@ void Guard::on_child() {
       loop_.stop();
     } else {
       clean_up(lapsed_ ? "the supervisor of this node gave no sign of life for " +
-                             std::to_string((kLease + kGuardSlack).count() / 1000) + " s and was killed"
+                             std::to_string((wire::kLease + wire::kGuardSlack).count() / 1000) +
+                             " s and was killed"
                        : "the supervisor of this node " + describe(*ended));
     }
     return;

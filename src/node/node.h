@@ -5,14 +5,9 @@
 //                kills all that is left then.
 //   supervisor   one thread, one loop: starts the ranks, keeps their logs, reports their exits to the
 //                coordinator.
-//
-// Times (contract: docs/ending.md). A supervisor that hears nothing from the coordinator for kLease kills its
-// ranks; a guard that hears nothing from its supervisor for kLease + kGuardSlack kills them all. The
-// coordinator counts a node as lost after kLease + kLostSlack, so it never starts anew beside ranks that
-// still live.
+// Its times are those of wire/timing.h.
 #pragma once
 
-#include <chrono>
 #include <string>
 #include <vector>
 
@@ -22,12 +17,6 @@
 #include "spec/job_spec.h"
 
 namespace phalanx::node {
-
-inline constexpr std::chrono::milliseconds kLease{5000};  // several heartbeats of the coordinator
-// Instead of the lease while a node receives what the job needs.
-inline constexpr std::chrono::milliseconds kPrepareLease{20000};
-inline constexpr std::chrono::milliseconds kGuardSlack{1000};  // the supervisor gets to act first
-inline constexpr std::chrono::milliseconds kLostSlack{2000};   // more than kGuardSlack
 
 struct NodeConfig {
   std::string job;

@@ -10,6 +10,7 @@
 #include "base/version.h"
 #include "job/snapshot.h"
 #include "node/guard_link.h"
+#include "wire/timing.h"
 
 namespace phalanx::node {
 
@@ -72,9 +73,9 @@ void Supervisor::send(const boost::json::object& message) {
 // A sign of life of the coordinator: we and the guard may go on for another lease.
 void Supervisor::heard() {
   if (!send_alive(parts_.guard.get())) return guard_gone();
-  lease_ = loop_.after(kLease, [this] {
-    coordinator_gone("the coordinator gave no sign of life for " + std::to_string(kLease.count() / 1000) +
-                     " s");
+  lease_ = loop_.after(wire::kLease, [this] {
+    coordinator_gone("the coordinator gave no sign of life for " +
+                     std::to_string(wire::kLease.count() / 1000) + " s");
     kill_all();
   });
 }

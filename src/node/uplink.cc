@@ -27,6 +27,7 @@
 #include "node/private_folder.h"
 #include "process/isolation.h"
 #include "spec/words.h"
+#include "wire/timing.h"
 
 namespace phalanx::node {
 
@@ -91,7 +92,7 @@ class Uplink {
   void on_ended(int channel);
   void on_note(const std::string& note);
   // Before anything runs here no lease can lapse, and disks and links are busy.
-  std::chrono::milliseconds patience() const { return waits_ ? kPrepareLease : kLease; }
+  std::chrono::milliseconds patience() const { return waits_ ? wire::kPrepareLease : wire::kLease; }
   bool has_ended() const { return ended_here_[0] && ended_here_[1]; }
   void finish_when_settled();
   void heard();

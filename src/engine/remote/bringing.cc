@@ -9,6 +9,7 @@
 #include "engine/remote/remote_nodes.h"
 #include "job/layout.h"
 #include "node/node.h"
+#include "wire/timing.h"
 
 namespace phalanx::engine::remote {
 
@@ -86,7 +87,7 @@ void RemoteNodes::watch_parcels() {
   for (size_t place = 0; place < nodes_.size(); ++place) {
     Node& node = nodes_[place];
     if (node.attached) node.channels->note("{}");
-    if (!node.attached && Loop::now() - node.detached > node::kPrepareLease + node::kLostSlack)
+    if (!node.attached && Loop::now() - node.detached > wire::kPrepareLease + wire::kLostSlack)
       return fail("node " + std::to_string(place) + " (" + node.host +
                   ") was lost while it received what the job needs");
   }
@@ -220,7 +221,7 @@ bool RemoteNodes::still_brings(size_t place) const {
   if (place >= nodes_.size()) return false;
   const Node& node = nodes_[place];
   if (!node.is_private || (node.ended[node::kLogChannel] && node.ended[node::kDataChannel])) return false;
-  return node.attached || Loop::now() - node.detached < node::kLease + node::kLostSlack;
+  return node.attached || Loop::now() - node.detached < wire::kLease + wire::kLostSlack;
 }
 
 }  // namespace phalanx::engine::remote

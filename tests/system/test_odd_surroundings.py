@@ -177,7 +177,7 @@ def test_pipes_where_files_should_be_are_not_waited_for(phalanx: Phalanx) -> Non
         ("log", "user_logs/std_log.txt"),
         ("metrics", "user_logs/metrics_rank_0.jsonl"),
     ):
-        shutil.copytree(jobs / "good", jobs / name)
+        shutil.copytree(jobs / "good", jobs / name, ignore=shutil.ignore_patterns("control"))  # going now
         (jobs / name / file).unlink(missing_ok=True)
         os.mkfifo(jobs / name / file)
         for words in (("show", name), ("logs", name), ("metrics", name), ("logs", name, "--tail", "1")):

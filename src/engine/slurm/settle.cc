@@ -65,6 +65,11 @@ void settle(job::JobView& view, const job::Layout& layout) {
     view.warnings.push_back(jobs.error().reason);
     return;
   }
+  // One that was asked to end may have been before it could take the signal.
+  const bool asked = job::read_note(layout).has_value();
+  if (jobs->empty() && asked)
+    return end(view, layout, job::State::canceled, exit_of_cancel(layout),
+               name + " was cancelled, and is gone", "");
   if (jobs->empty())
     return end(view, layout, job::State::failed, job::Exit::refused,
                name + " is gone, and its coordinator ended without a word",
@@ -83,9 +88,7 @@ void settle(job::JobView& view, const job::Layout& layout) {
     case Phase::unknown:
       break;
   }
-  // One that was asked to end may have been before it could take the signal.
-  const bool canceled =
-      job.state.starts_with("CANCELLED") || job.state == "PREEMPTED" || job::read_note(layout).has_value();
+  const bool canceled = job.state.starts_with("CANCELLED") || job.state == "PREEMPTED" || asked;
   end(view, layout, canceled ? job::State::canceled : job::State::failed,
       canceled ? exit_of_cancel(layout) : job::Exit::refused, name + " " + explain(job),
       canceled ? "" : "system_logs/slurm.log may say more");
@@ -96,13 +99,16 @@ void settle(job::JobView& view, const job::Layout& layout) {
 Status cancel(const job::JobView& view, const std::string& job_folder, const std::string& why, bool kill) {
   const auto jobs = TRY(Queue(process::own_environment()).jobs({view.scheduler_id}));
   const bool runs = !jobs.empty() && jobs.front().phase() == Phase::running;
-  TRY(job::leave_note({why, job::user_name(), kill}, job::Layout{job_folder}));
+  const job::Layout layout{job_folder};
+  TRY(job::leave_note({why, job::user_name(), kill}, layout));
   std::vector<std::string> words{"scancel"};
   if (runs && !kill) words.insert(words.end(), {"--batch", "--signal=TERM"});
   words.push_back(view.scheduler_id);
-  const auto told = TRY(process::capture(words, process::own_environment(), kLimit));
-  if (told.code != 0) return Error{Code::unavailable, "scancel: " + told.output.substr(0, 200)};
-  return Done{};
+  const auto told = process::capture(words, process::own_environment(), kLimit);
+  if (told && told->code == 0) return Done{};
+  ::unlink(layout.cancel_request().c_str());  // or its coordinator would heed what was told to have failed
+  if (!told) return told.error();
+  return Error{Code::unavailable, "scancel: " + told->output.substr(0, 200)};
 }
 
 }  // namespace phalanx::engine::slurm

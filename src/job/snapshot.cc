@@ -32,6 +32,9 @@ struct Identity {
 };
 Identity identity(const struct stat& info) { return {info.st_dev, info.st_ino}; }
 
+// What a job leaves under these names is brought back from its nodes; behind a link it would be lost.
+bool comes_back(const std::string& path) { return path == "outputs" || path == "logs"; }
+
 // One walk over a tree. Paths are relative to `from`; folders are open descriptors, so that a rename
 // meanwhile does no harm.
 class TreeCopy {
@@ -119,7 +122,7 @@ Status TreeCopy::copy_entry(int from, int to, const char* name, const std::strin
     return copy_link(to, name, path, leads_to);
   }
   if (behind != 0) return errno = behind, unreadable(path);
-  if (leads_to[0] == '/') return copy_what(from, to, name, path, info);
+  if (leads_to[0] == '/' || comes_back(path)) return copy_what(from, to, name, path, info);
   links_.push_back(path);
   return copy_link(to, name, path, leads_to);
 }

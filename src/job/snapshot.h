@@ -2,8 +2,8 @@
 //
 // Contract: Azure ML's ignore rules. `.amlignore` in the root of the code wins over `.gitignore`; only one of
 // them is used; its patterns are git's (ignore.h). Uncommitted work is included. A relative link to what is
-// copied too stays a link; what other links lead to is copied in their place, as Azure ML does. What is
-// neither a file nor a folder is never opened.
+// copied too stays a link, except `outputs` and `logs` in the root, to which a job writes; what other links
+// lead to is copied in their place, as Azure ML does. What is neither a file nor a folder is never opened.
 #pragma once
 
 #include <cstdint>

@@ -113,6 +113,21 @@ TEST(snapshot, links_inside_the_code_stay_links) {
   EXPECT_EQ(count->files, 3u);
 }
 
+TEST(snapshot, where_a_job_writes_there_is_a_folder) {
+  Trees trees;
+  trees.put("results/old", "x"), trees.put("sub/x");
+  trees.link("old", "results/latest");
+  trees.link("results", "outputs"), trees.link("outputs", "logs"), trees.link("../results", "sub/outputs");
+  const auto count = take_snapshot(trees.from, trees.to);
+  ASSERT_TRUE(count) << count.error().reason;
+  for (const char* name : {"outputs", "logs"}) {
+    EXPECT_EQ(trees.link_at(name), "(none)") << name;
+    EXPECT_EQ(trees.got(std::string(name) + "/old"), "x") << name;
+    EXPECT_EQ(trees.link_at(std::string(name) + "/latest"), "old") << name;
+  }
+  EXPECT_EQ(trees.link_at("sub/outputs"), "../results") << "of that nothing is brought back";
+}
+
 TEST(snapshot, links_to_nothing_and_round_in_circles_end) {
   Trees trees;
   trees.put("sub/x", "inside");

@@ -258,6 +258,20 @@ def test_outputs_come_back_as_they_were(private: Place, hosts: Hosts, tmp_path: 
     nothing_runs(hosts)
 
 
+def test_outputs_come_back_where_the_code_has_a_link_of_that_name(private: Place, tmp_path: Path) -> None:
+    file = job_file(
+        tmp_path, "mkdir -p outputs logs; echo $RANK | tee outputs/m.bin > logs/l.txt", processes=1
+    )
+    (tmp_path / "src/results").mkdir()
+    (tmp_path / "src/outputs").symlink_to("results")
+    (tmp_path / "src/logs").symlink_to("results")
+    run(private, file)
+    done = private.run("download", "job", "--all", "-p", tmp_path / "got")
+    assert done.returncode == 0, done.stderr
+    for name in ("outputs/m.bin", "logs/l.txt"):
+        assert sorted(f.read_text() for f in (tmp_path / "got").rglob(name)) == ["0\n", "1\n"], name
+
+
 # ---- what goes wrong meanwhile ----
 
 

@@ -61,6 +61,19 @@ def test_links_are_kept_or_followed_so_that_they_lead_to_the_snapshot(phalanx: P
     assert "note: code: 'nothing' is a link to nothing\n" in done.stderr
 
 
+@pytest.mark.parametrize("name", ["outputs", "logs"])
+def test_what_a_job_writes_through_a_link_is_its_own(phalanx: Phalanx, code: Path, name: str) -> None:
+    """As it is brought back from nodes: by its name, as no link is."""
+    (code / "results").mkdir()
+    (code / name).symlink_to("results")
+    done = run(phalanx, f"mkdir -p {name} && echo made > {name}/m.bin", "--name", "linked")
+    assert done.returncode == 0, done.stderr
+    left = phalanx.home / "jobs/linked/nodes/0/wd" / name
+    assert not left.is_symlink()
+    assert (left / "m.bin").read_text() == "made\n"
+    assert not list((code / "results").iterdir())
+
+
 def test_a_large_folder_is_said_while_it_is_copied(phalanx: Phalanx, code: Path) -> None:
     """A gigabyte that is a hole: it takes no time, and only its size is large."""
     with (code / "weights").open("wb") as file:

@@ -1,7 +1,8 @@
 // cause.h - hints that take a look at the machine: which file was meant by one that is not there, and which
-// Python lacks a module. Of what is elsewhere, or cannot be read, nothing is said.
+// Python lacks a module. Of what is elsewhere, cannot be read or is not certain, nothing is said.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,12 @@ struct Surroundings {
 // "": what the verdict has already is as good.
 std::string hint_of_cause(const job::Verdict& verdict, const Surroundings& surroundings);
 
-// The file that a shell or Python says it cannot find; "" where this line says no such thing. Pure.
-std::string missing_file(const std::string& line);
+// The file that a shell or Python says it cannot find; "": it was a command of PATH; nothing where this line
+// says no such thing. Pure.
+std::optional<std::string> missing_file(const std::string& line);
 
-// The Python that a command names ("python", "/opt/x/bin/python3"), as its words go; else "python". Pure.
+// The Python that a command names ("python", "/opt/x/bin/python3"), as its words go; "" where it is not
+// certain: none, several, or one that the command itself chooses. Pure.
 std::string python_of(const std::string& command);
 
 }  // namespace phalanx::coordinator

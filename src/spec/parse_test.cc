@@ -110,6 +110,9 @@ TEST(Parse, Warnings) {
   } cases[] = {
       {"command: x {inputs.lr}\nenvironment: azureml:e@latest\ninputs: {lr: 1}\n",
        "job.yml:1:12: warning: {inputs.lr} is deprecated; write ${{inputs.lr}}"},
+      {"command: x ${{outpost.lr}}\nenvironment: azureml:e@latest\ninputs: {lr: 1}\n",
+       "goes to the shell as it stands"},
+      {"command: x ${{imports.lr}}\nenvironment: azureml:e@latest\n", "goes to the shell as it stands"},
       {"command: x ${{env.lr}}\nenvironment: azureml:e@latest\n", "goes to the shell as it stands"},
       {"command: x ${inputs.lr}\nenvironment: azureml:e@latest\ninputs: {lr: 1}\n",
        "${inputs.lr} is no expression and goes to the shell as it stands; did you mean ${{inputs.lr}}?"},

@@ -169,6 +169,17 @@ std::string closed(const Expression& e) {
          (e.kind.empty() || name.empty() ? "NAME" : name) + "}}";
 }
 
+// "inputs" or "outputs", where `kind` was surely to be that; else "": other templates look so too, and stay.
+std::string meant_kind(const std::string& kind, const std::string& name, const JobSpec& spec) {
+  std::string plain;
+  for (const char c : kind) plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (!plain.ends_with('s')) plain += 's';
+  if (plain == "inputs" || plain == "outputs") return plain;
+  const std::string near = nearest(kind, {"inputs", "outputs"});
+  const bool known = near == "inputs" ? spec.inputs.count(name) > 0 : spec.outputs.count(name) > 0;
+  return known ? near : "";
+}
+
 std::string what_is_wrong(const Expression& e, const JobSpec& spec) {
   const std::string name = shown(e.name);
   if (!e.closed) return "'${{' without '}}'; write " + closed(e);
@@ -185,7 +196,7 @@ std::string what_is_wrong(const Expression& e, const JobSpec& spec) {
     return "parent." + name + " belongs to pipelines, and this is a command job; use an input";
   const size_t dot = e.name.find('.');
   if (!e.kind.empty() || dot == e.name.npos) return "";
-  const std::string meant = nearest(e.name.substr(0, dot), {"inputs", "outputs"});
+  const std::string meant = meant_kind(e.name.substr(0, dot), e.name.substr(dot + 1), spec);
   if (!meant.empty())
     return "${{" + name + "}} is no expression; write ${{" + meant + shown(e.name.substr(dot)) + "}}";
   return "";

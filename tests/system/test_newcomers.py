@@ -81,6 +81,8 @@ def test_a_module_that_is_not_there_names_the_python(phalanx: Phalanx, tmp_path:
     [
         ("${{input.lr}}", "write ${{inputs.lr}}"),
         ("${{ output.model }}", "write ${{outputs.model}}"),
+        ("${{Inputs.epochs}}", "write ${{inputs.epochs}}"),
+        ("${{imputs.lr}}", "write ${{inputs.lr}}"),
         ("${{inputs.lr}", "write ${{inputs.lr}}"),
         ("${{inputs.lr --x ${{inputs.lr}}", "write ${{inputs.lr}}"),
     ],

@@ -58,6 +58,8 @@ class TreeCopy {
   void tell_large(const std::string& path) {
     if (const auto tell = std::exchange(watch_.large, {})) tell(path.substr(0, path.find('/')));
   }
+  // What the user removes from the code meanwhile is not wanted. Of other copies nothing may be missing.
+  bool gone() const { return errno == ENOENT && rules_ != nullptr; }
   Error failed(const std::string& path, const char* doing) const {
     return errno_error(from_ + "/" + path + doing);
   }
@@ -106,7 +108,7 @@ Status TreeCopy::copy_entry(int from, int to, const char* name, const std::strin
   if (++entries_ == watch_.large_entries) tell_large(path);
   struct stat info {};
   if (::fstatat(from, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
-    return errno == ENOENT ? Status(Done{}) : unreadable(path);
+    return gone() ? Status(Done{}) : unreadable(path);
   const bool link = S_ISLNK(info.st_mode);
   int behind = 0;
   if (link && follow_ && ::fstatat(from, name, &info, 0) != 0) behind = errno;
@@ -143,7 +145,7 @@ Status TreeCopy::copy_subfolder(int from, int to, const char* name, const std::s
     return Done{};
   }
   UniqueFd source(::openat(from, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!source) return errno == ENOENT ? Status(Done{}) : unreadable(path);
+  if (!source) return gone() ? Status(Done{}) : unreadable(path);
   if (::mkdirat(to, name, 0700) != 0 && errno != EEXIST) return failed(path, ": copy");
   const UniqueFd target(::openat(to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!target) return failed(path, ": copy");
@@ -172,7 +174,7 @@ Status TreeCopy::copy_in_place_of_link(int to, const std::string& path) {
   const UniqueFd source(::open((from_ + "/" + folder).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat info {};
   if (!source || ::fstatat(source.get(), name.c_str(), &info, 0) != 0)
-    return errno == ENOENT ? Status(Done{}) : unreadable(path);
+    return gone() ? Status(Done{}) : unreadable(path);
   const UniqueFd target(::openat(to, folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!target || ::unlinkat(target.get(), name.c_str(), 0) != 0) return failed(path, ": copy");
   above_.clear();
@@ -188,7 +190,7 @@ Status TreeCopy::copy_file(int from_folder, const char* name, int to_folder, con
   for (int tries = 0; tries < kTries; ++tries) {
     ::unlinkat(to_folder, name, 0);  // a link of that name must not lead us elsewhere
     const UniqueFd source(::openat(from_folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    if (!source) return errno == ENOENT ? Status(Done{}) : unreadable(path);
+    if (!source) return gone() ? Status(Done{}) : unreadable(path);
     const UniqueFd target(::openat(to_folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!target) return failed(path, ": copy");
     if (TRY(copy_content(source.get(), target.get(), path))) return Done{};
@@ -284,11 +286,13 @@ Result<SnapshotCount> take_snapshot(const std::string& from, const std::string& 
   return count;
 }
 
-Status copy_folder(const std::string& from, const std::string& to) {
+Status copy_folder(const std::string& from, const std::string& to, const Stop& stop) {
   UniqueFd source = TRY(open_file(from, O_RDONLY | O_DIRECTORY));
   TRY(make_folders(to));
   const UniqueFd target = TRY(open_file(to, O_RDONLY | O_DIRECTORY));
-  TreeCopy tree(from, nullptr, false);
+  SnapshotWatch watch;
+  watch.stop = stop;
+  TreeCopy tree(from, nullptr, false, watch);
   tree.never_enter(TRY(refuse_itself(source.get(), target.get(), to)));
   return tree.copy_folder(std::move(source), target.get(), "");
 }

@@ -33,14 +33,15 @@ struct SnapshotWatch {
 
 // Copies a folder (or a single file) into the folder `to`, which is made. `.git` is never copied, nor `to`
 // itself where it lies inside, nor the folder of all jobs. Modes and times are kept (folders stay writable by
-// their owner); reflinks are used where the file system has them. A file that goes away meanwhile is not
-// there; one that is written to is copied as long as it was. On failure `to` is removed if it was not there
-// before, and the error names the file. More than 250 folders in one another are an error.
+// their owner); reflinks are used where the file system has them. What goes away from a folder meanwhile is
+// not there; a file that is written to is copied as long as it was. On failure `to` is removed if it was not
+// there before, and the error names the file. More than 250 folders in one another are an error.
 Result<SnapshotCount> take_snapshot(const std::string& from, const std::string& to,
                                     const SnapshotWatch& watch = {});
 
 // A plain copy of a folder, without ignore rules: the working directory of a node. Links stay links. What is
-// in `to` already is kept, files of the same name are replaced.
-Status copy_folder(const std::string& from, const std::string& to);
+// in `to` already is kept, files of the same name are replaced. What goes away meanwhile is an error. `stop`
+// ends it with an error.
+Status copy_folder(const std::string& from, const std::string& to, const Stop& stop = {});
 
 }  // namespace phalanx::job

@@ -311,6 +311,17 @@ TEST(snapshot, of_nothing_is_an_error) {
   EXPECT_FALSE(exists(trees.to));
 }
 
+TEST(copy_folder, a_file_that_is_gone_meanwhile_is_an_error) {
+  Trees trees;
+  trees.put("a");
+  const Status copied = copy_folder(trees.from, trees.to, [&] {
+    (void)::unlink((trees.from + "/a").c_str());
+    return false;
+  });
+  ASSERT_FALSE(copied);
+  EXPECT_NE(copied.error().reason.find("/a: cannot be read"), std::string::npos) << copied.error().reason;
+}
+
 TEST(copy_folder, keeps_links_and_ignores_no_file) {
   Trees trees;
   trees.put("a.log"), trees.put(".gitignore", "*.log\n"), trees.put("sub/b"), trees.put(".git/config");

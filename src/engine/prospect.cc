@@ -11,7 +11,6 @@
 #include "job/snapshot.h"
 #include "job/task_names.h"
 #include "node/environment.h"
-#include "process/arguments.h"
 #include "spec/job_json.h"
 #include "spec/job_name.h"
 #include "spec/parse.h"
@@ -56,26 +55,27 @@ namespace {
 
 std::vector<const char*> pointers(const std::vector<std::string>& lines) {
   std::vector<const char*> list;
-  list.reserve(lines.size());
+  list.reserve(lines.size() + 1);
   for (const std::string& line : lines) list.push_back(line.c_str());
+  list.push_back(nullptr);
   return list;
 }
 
 }  // namespace
 
-Status check_size(const Prospect& prospect, uint64_t most) {
+Status check_size(const Prospect& prospect, const process::ArgumentLimits& most) {
   const plan::Plan& plan = prospect.plan;
   const node::NodeEnvironment environment(plan, 0, prospect.environment.variables, "");
   const auto fits = [&](const std::vector<const char*>& argv, const std::vector<const char*>& env,
                         const std::string& who) -> Status {
-    const std::string why = process::too_large(argv, env, most);
+    const std::string why = process::too_large(argv[0], argv, env, most);
     return why.empty() ? Status(Done{}) : Error{Code::invalid, who + why};
   };
   if (plan.tasks.empty()) return fits(pointers(plan.argv), environment.for_rank(0).pointers, "");
   const std::vector<std::string> lines = environment.with({}, {});
   const std::vector<const char*> shared = pointers(lines);  // by thousands of tasks, perhaps
   for (const plan::TaskPart& task : plan.tasks) {
-    const std::vector<const char*> argv{"/bin/bash", "-c", task.command.c_str()};
+    const std::vector<const char*> argv{"/bin/bash", "-c", task.command.c_str(), nullptr};
     std::vector<std::string> own;
     own.reserve(task.user.size());
     for (const auto& [name, value] : task.user) own.push_back(name + "=" + value);
@@ -108,7 +108,7 @@ Result<Prospect> look_ahead(const Submission& submission, const std::string& nam
   prospect.plan = TRY(plan::make_plan(spec, allocation));
   TRY(check_rank(submission.watched_rank, prospect.plan.world, !spec.tasks.empty()));
   prospect.environment = TRY(environment_for(spec, submission.environment));
-  TRY(check_size(prospect, process::kMostArgumentsEver));
+  TRY(check_size(prospect, process::kLargestLimits));
   for (std::string& note : bindings.notes) prospect.plan.notes.push_back(std::move(note));
   for (std::string& note : prospect.environment.notes) prospect.plan.notes.push_back(std::move(note));
   return prospect;

@@ -15,6 +15,7 @@
 #include "engine/interrupts.h"
 #include "engine/new_folder.h"
 #include "plan/plan.h"
+#include "process/arguments.h"
 
 namespace phalanx::engine {
 
@@ -40,7 +41,7 @@ Result<Prospect> look_ahead(const Submission& submission, const std::string& nam
 
 // Whether the job's commands and variables fit into `most` bytes (process/arguments.h); the error says the
 // cure. What only a node adds, as MPI's variables, is not counted: it is small, and that node says the same.
-Status check_size(const Prospect& prospect, uint64_t most);
+Status check_size(const Prospect& prospect, const process::ArgumentLimits& most);
 
 // The job's code, into its folder. `notes` get what the user might miss in the copy.
 Status copy_code(const Submission& submission, const job::Layout& layout, const Interrupts& interrupts,

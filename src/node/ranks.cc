@@ -212,7 +212,8 @@ wire::Started Supervisor::start_ranks(const wire::Start& message) {
 std::string Supervisor::why_not_executed(const std::string& program, const std::vector<const char*>& argv,
                                          const std::vector<const char*>& env, int error) {
   if (error == E2BIG)
-    if (std::string why = process::too_large(argv, env, process::most_arguments()); !why.empty()) return why;
+    if (std::string why = process::too_large(program, argv, env, process::argument_limits()); !why.empty())
+      return why;
   return process::why_not_executed(program, error);
 }
 

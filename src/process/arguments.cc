@@ -1,6 +1,7 @@
 #include "process/arguments.h"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -11,6 +12,7 @@ namespace phalanx::process {
 namespace {
 
 constexpr uint64_t kLeast = 128 * 1024;  // of all, however small the stack
+constexpr uint64_t kPagesInOneString = 32;
 constexpr uint64_t kKilo = 1024;
 constexpr size_t kShownName = 60;
 
@@ -32,7 +34,8 @@ using Sized = std::pair<uint64_t, std::string>;
 // The largest of all, as "A with 1,200,000 and B with 900,000".
 std::string largest(std::vector<Sized> parts) {
   constexpr size_t kNamed = 3;
-  std::stable_sort(parts.begin(), parts.end(), [](const Sized& a, const Sized& b) { return a.first > b.first; });
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const Sized& a, const Sized& b) { return a.first > b.first; });
   parts.resize(std::min(parts.size(), kNamed));
   std::string text;
   for (size_t i = 0; i < parts.size(); ++i)
@@ -45,22 +48,26 @@ std::string largest(std::vector<Sized> parts) {
 
 }  // namespace
 
-uint64_t most_arguments() {
+ArgumentLimits argument_limits() {
+  ArgumentLimits limits = kLargestLimits;
+  if (const long page = ::sysconf(_SC_PAGESIZE); page > 0)
+    limits.one_string = kPagesInOneString * static_cast<uint64_t>(page) - 1;
   rlimit stack{};
-  if (::getrlimit(RLIMIT_STACK, &stack) != 0) return kMostArgumentsEver;
-  return std::clamp(static_cast<uint64_t>(stack.rlim_cur) / 4, kLeast, kMostArgumentsEver);
+  if (::getrlimit(RLIMIT_STACK, &stack) == 0)
+    limits.all = std::clamp(static_cast<uint64_t>(stack.rlim_cur) / 4, kLeast, kLargestLimits.all);
+  return limits;
 }
 
-std::string too_large(const std::vector<const char*>& argv, const std::vector<const char*>& env,
-                      uint64_t most) {
+std::string too_large(const std::string& program, const std::vector<const char*>& argv,
+                      const std::vector<const char*>& env, const ArgumentLimits& most) {
   std::vector<Sized> parts;
-  uint64_t all = 0, words = 0;
+  uint64_t all = 0, words = program.size() + 1;
   for (const char* word : argv) {
     if (word == nullptr) break;
     const uint64_t size = std::strlen(word);
-    if (size > kMostInOneString)
+    if (size > most.one_string)
       return "the command has an argument of " + grouped(size) + " bytes, and Linux takes " +
-             grouped(kMostInOneString) + "; put it in a script or a file";
+             grouped(most.one_string) + "; put it in a script or a file";
     words += size + 1 + sizeof(char*);
   }
   parts.emplace_back(words, "the command");
@@ -68,19 +75,19 @@ std::string too_large(const std::vector<const char*>& argv, const std::vector<co
   for (const char* line : env) {
     if (line == nullptr) break;
     const uint64_t size = std::strlen(line);
-    if (size > kMostInOneString)
+    if (size > most.one_string)
       return "the variable " + name_of(line) + " is " + grouped(size) +
-             " bytes long with its name, and Linux takes " + grouped(kMostInOneString) + "; put it in a file";
+             " bytes long with its name, and Linux takes " + grouped(most.one_string) + "; put it in a file";
     parts.emplace_back(size + 1 + sizeof(char*), name_of(line));
     all += parts.back().first;
   }
-  if (all <= most) return "";
+  if (all <= most.all) return "";
   const size_t variables = parts.size() - 1;
   std::string why = "the command and its " + grouped(variables) + " variables take " + grouped(all) +
-                    " bytes together, and Linux takes " + grouped(most) +
-                    (most < kMostArgumentsEver ? ", a quarter of `ulimit -s`" : "") + " (" +
+                    " bytes together, and Linux takes " + grouped(most.all) +
+                    (most.all < kLargestLimits.all ? ", a quarter of `ulimit -s`" : "") + " (" +
                     largest(std::move(parts)) + "); put what is long in files";
-  if (all <= kMostArgumentsEver)
+  if (all <= kLargestLimits.all)
     why += ", or say `ulimit -s " + std::to_string((all / kKilo + 1) * 4 + kKilo) + "` first";
   return why;
 }

@@ -50,7 +50,7 @@ Result<Prospect> look_ahead_here(const Submission& submission, const std::string
   auto nodes = TRY(share_out(machine, spec.resources.instance_count, spec.oversubscribe));
   give_names(spec::named_nodes(spec), nodes);
   Prospect prospect = TRY(look_ahead(submission, name, std::move(nodes)));
-  TRY(check_size(prospect, process::most_arguments()));
+  TRY(check_size(prospect, process::argument_limits()));
   TRY(check_open_files(prospect.plan));
   if (prospect.plan.start == plan::Start::tasks) TRY(plan::check_units(prospect.plan));
   return prospect;

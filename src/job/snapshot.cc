@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <climits>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/files.h"
@@ -31,6 +32,20 @@ struct Identity {
   bool operator==(const Identity&) const = default;
 };
 Identity identity(const struct stat& info) { return {info.st_dev, info.st_ino}; }
+
+// In an order that is always the same: on it depends which links are settled first. Nothing: errno says why.
+std::optional<std::vector<std::string>> names_in(DIR* folder) {
+  std::vector<std::string> names;
+  while (true) {
+    errno = 0;
+    const dirent* entry = ::readdir(folder);
+    if (entry == nullptr) break;
+    if (const std::string_view name = entry->d_name; name != "." && name != "..") names.emplace_back(name);
+  }
+  if (errno != 0) return {};
+  std::sort(names.begin(), names.end());
+  return names;
+}
 
 // What a job leaves under these names is brought back from its nodes; behind a link it would be lost.
 bool comes_back(const std::string& path) { return path == "outputs" || path == "logs"; }
@@ -92,10 +107,11 @@ Status TreeCopy::copy_folder(UniqueFd source, int to, const std::string& path) {
   if (!folder) return failed(path, "");
   const int from = source.release();  // closedir closes it
   above_.push_back(identity(info));
-  while (const dirent* entry = ::readdir(folder.get())) {
-    const std::string_view name = entry->d_name;
-    if (name == "." || name == ".." || (rules_ != nullptr && name == ".git")) continue;
-    TRY(copy_entry(from, to, entry->d_name, path.empty() ? std::string(name) : path + "/" + entry->d_name));
+  auto names = names_in(folder.get());
+  if (!names) return unreadable(path);
+  for (const std::string& name : *names) {
+    if (rules_ != nullptr && name == ".git") continue;
+    TRY(copy_entry(from, to, name.c_str(), path.empty() ? name : path + "/" + name));
   }
   above_.pop_back();
   const timespec times[] = {info.st_atim, info.st_mtim};

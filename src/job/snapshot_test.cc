@@ -128,6 +128,17 @@ TEST(snapshot, where_a_job_writes_there_is_a_folder) {
   EXPECT_EQ(trees.link_at("sub/outputs"), "../results") << "of that nothing is brought back";
 }
 
+TEST(snapshot, which_links_stay_is_not_chance) {
+  Trees trees;
+  trees.put("data/big", "left out"), trees.put(".amlignore", "data/\n");
+  for (const char* name : {"z", "m", "a", "q", "b", "y"}) trees.link("d1/big", name);
+  trees.link("data", "d1");
+  ASSERT_TRUE(take_snapshot(trees.from, trees.to));
+  for (const char* name : {"a", "b"}) EXPECT_EQ(trees.link_at(name), "(none)") << name << " comes before d1";
+  for (const char* name : {"m", "q", "y", "z"}) EXPECT_EQ(trees.link_at(name), "d1/big") << name;
+  for (const char* name : {"a", "b", "m", "q", "y", "z"}) EXPECT_EQ(trees.got(name), "left out") << name;
+}
+
 TEST(snapshot, links_to_nothing_and_round_in_circles_end) {
   Trees trees;
   trees.put("sub/x", "inside");

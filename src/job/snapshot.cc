@@ -68,6 +68,7 @@ class TreeCopy {
   Status copy_what(int from, int to, const char* name, const std::string& path, const struct stat& info);
   Status copy_subfolder(int from, int to, const char* name, const std::string& path, const struct stat& info);
   Status copy_link(int to, const char* name, const std::string& path, const std::string& leads_to);
+  bool leads_to_same(int to, const std::string& path) const;
   Status copy_in_place_of_link(int to, const std::string& path);
   Result<bool> copy_content(int from, int to, const std::string& path);
   void tell_large(const std::string& path) {
@@ -174,13 +175,22 @@ Status TreeCopy::copy_link(int to, const char* name, const std::string& path, co
   return Done{};
 }
 
-// The links that lead to nothing in the copy: out of it, or to what was left out.
+// The links that lead to nothing in the copy, or to something else: out of it, or to what was left out.
 Status TreeCopy::settle_links(int to) {
   for (size_t i = 0; i < links_.size(); ++i) {  // in what is copied now there may be more
     const std::string path = links_[i];
-    if (!leads_inside(to, path)) TRY(copy_in_place_of_link(to, path));
+    if (!leads_to_same(to, path)) TRY(copy_in_place_of_link(to, path));
   }
   return Done{};
+}
+
+// In what was copied in place of a link, a relative link may lead elsewhere than it did.
+bool TreeCopy::leads_to_same(int to, const std::string& path) const {
+  const auto place = leads_inside(to, path);
+  struct stat link {
+  }, there{};
+  if (!place || ::stat((from_ + "/" + path).c_str(), &link) != 0) return place.has_value();
+  return ::stat((from_ + "/" + *place).c_str(), &there) == 0 && identity(link) == identity(there);
 }
 
 Status TreeCopy::copy_in_place_of_link(int to, const std::string& path) {

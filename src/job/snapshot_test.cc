@@ -139,6 +139,16 @@ TEST(snapshot, which_links_stay_is_not_chance) {
   for (const char* name : {"a", "b", "m", "q", "y", "z"}) EXPECT_EQ(trees.got(name), "left out") << name;
 }
 
+TEST(snapshot, a_link_that_came_to_another_place_leads_where_it_led) {
+  Trees trees;
+  trees.put("a/results/old"), trees.put("a/model", "right"), trees.put("model", "wrong");
+  trees.link("../model", "a/results/best");
+  trees.link("a/results", "outputs");
+  ASSERT_TRUE(take_snapshot(trees.from, trees.to));
+  EXPECT_EQ(trees.got("outputs/best"), "right");
+  EXPECT_EQ(trees.link_at("a/results/best"), "../model");
+}
+
 TEST(snapshot, links_to_nothing_and_round_in_circles_end) {
   Trees trees;
   trees.put("sub/x", "inside");

@@ -156,11 +156,22 @@ class Logs : public Command {
     for (const int rank : ranks)
       seen += print_log(log_of(job::Layout{job.folder}, view, rank, attempt), rank, console) ? 1 : 0;
     put(console.finish());
-    const std::string folder = job::Layout{job.folder}.user_logs(attempt);
-    if (seen == 0 && view.started > 0 && !exists(folder))
-      return fail(folder + ": is not there; it has been removed, and the logs with it", kFailed);
+    const std::string gone = seen == 0 ? removed(view, job::Layout{job.folder}, attempt) : "";
+    if (!gone.empty())
+      return fail(gone + ": is not there; it has been removed, and the logs with it", kFailed);
     if (seen == 0 && !job::is_final(view.state)) say_nothing_yet(view);
     return static_cast<int>(Exit::ok);
+  }
+
+  // The folder of logs that should be there and is not. An attempt may end, or wait, before it has one.
+  static std::string removed(const job::JobView& view, const job::Layout& layout, int attempt) {
+    if (view.started == 0) return "";
+    if (!exists(layout.user_logs())) return layout.user_logs();
+    const auto has_run = [](const auto& one) { return one.started > 0; };
+    const bool any = std::any_of(view.ranks.begin(), view.ranks.end(), has_run) ||
+                     std::any_of(view.tasks.begin(), view.tasks.end(), has_run);
+    const bool lacks = attempt == view.attempt && any && !exists(layout.user_logs(attempt));
+    return lacks ? layout.user_logs(attempt) : "";
   }
 
   void say_nothing_yet(const job::JobView& view) const {

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+from typing import Any
 
 import pytest
 from conftest import HARD_TIMEOUT, Phalanx
@@ -164,6 +165,33 @@ def test_logs_that_somebody_removed_are_said_to_be_gone(phalanx: Phalanx) -> Non
     done = phalanx.run("logs", "bare")
     assert done.returncode == 1
     assert "user_logs: is not there; it has been removed, and the logs with it\n" in done.stderr
+
+
+@pytest.mark.parametrize("end", [[], [("ended", 1, {"state": "Canceled", "exit_code": 143})]])
+def test_a_second_attempt_that_has_not_started_has_no_logs_to_lose(
+    phalanx: Phalanx, end: list[tuple[str, int, dict[str, Any]]]
+) -> None:
+    """Slurm has put the job back: what the first attempt printed is there, of the second there is nothing."""
+    assert phalanx.run("launch", "--name", "back", "--", "echo", "first").returncode == 0
+    job = Job(phalanx, "back")
+    again: list[tuple[str, int, dict[str, Any]]] = [
+        ("attempt_ended", 0, {}),
+        ("submitted", 1, {"name": "back", "world": 1}),
+        ("starting", 1, {"world": 1}),
+    ]
+    events = [event for event in job.events() if event["event"] != "ended"]
+    at = {"time": events[-1]["time"], "task": 0}
+    events += [{**at, "event": kind, "attempt": attempt, **data} for kind, attempt, data in again + end]
+    log = job.folder / "events.jsonl"
+    log.write_text("".join(json.dumps(event) + "\n" for event in events))
+    done = phalanx.run("logs", "back")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert "removed" not in done.stderr
+    assert phalanx.run("logs", "back", "--attempt", "1").stdout == "first\n"
+    shutil.rmtree(job.folder / "user_logs")
+    gone = phalanx.run("logs", "back")
+    assert gone.returncode == 1
+    assert "user_logs: is not there; it has been removed" in gone.stderr
 
 
 def test_pipes_where_files_should_be_are_not_waited_for(phalanx: Phalanx) -> None:

@@ -101,10 +101,10 @@ std::string host_before(const engine::Place& place) {
   return shown && *shown ? std::string(shown) + ":" : "";
 }
 
-Result<job::JobView> view_of(const std::string& folder, double patience_seconds) {
+Result<job::JobView> view_of(const std::string& folder, double patience_seconds, std::chrono::seconds limit) {
   auto log = open_file(job::Layout{folder}.events(), O_RDONLY | O_NONBLOCK);
   if (!log && log.error().code == Code::denied) return std::move(log).error();
-  return engine::view_of(folder, patience_seconds);
+  return engine::view_of(folder, patience_seconds, limit);
 }
 
 }  // namespace phalanx::cli

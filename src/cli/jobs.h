@@ -1,6 +1,7 @@
 // jobs.h - the jobs of this user: found by name, by the beginning of a name, or by age.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,8 @@ Result<JobEntry> find_job(const std::string& name, bool exact = false);
 std::string host_before(const engine::Place& place);
 
 // job::read_job; Code::denied where we may not read it.
-Result<job::JobView> view_of(const std::string& folder, double patience_seconds = 8);
+Result<job::JobView> view_of(const std::string& folder, double patience_seconds = 8,
+                             std::chrono::seconds limit = std::chrono::seconds(15));
 
 // All of a job for programs: what `show -o json` prints. Without metrics it reads little, however much the
 // job has logged.

@@ -94,11 +94,12 @@ Result<std::vector<std::string>> environment_notes(const spec::JobSpec& spec,
 }
 
 Result<std::optional<int>> run_elsewhere(const std::string& job_folder, const std::vector<std::string>& words,
-                                         const std::function<bool(int signal)>& on_signal) {
+                                         const std::function<bool(int signal)>& on_signal,
+                                         std::optional<std::chrono::steady_clock::time_point> deadline) {
   const std::string file = job::Layout{job_folder}.elsewhere();
   if (!exists(file)) return std::optional<int>();
   const ssh::Elsewhere elsewhere = TRY(ssh::read_elsewhere(TRY(read_file(file))));
-  const int code = TRY(ssh::run_there(elsewhere, words, on_signal));
+  const int code = TRY(ssh::run_there(elsewhere, words, on_signal, deadline));
   if (code == 255) return Error{Code::unavailable, elsewhere.host + ", where the job is, cannot be reached"};
   return std::optional<int>(code);
 }
@@ -116,10 +117,12 @@ Result<std::optional<std::string>> printed_elsewhere(const std::string& job_fold
   return std::optional(TRY(std::move(text)));
 }
 
-Result<job::JobView> view_of(const std::string& job_folder, double patience_seconds) {
+Result<job::JobView> view_of(const std::string& job_folder, double patience_seconds,
+                             std::chrono::seconds limit) {
   const job::Layout layout{job_folder};
   if (exists(layout.elsewhere()) && !ssh::is_known(layout))
-    return ssh::view(TRY(ssh::read_elsewhere(TRY(read_file(layout.elsewhere())))), layout, patience_seconds);
+    return ssh::view(TRY(ssh::read_elsewhere(TRY(read_file(layout.elsewhere())))), layout, patience_seconds,
+                     limit);
   job::JobView view = TRY(job::read_job(job_folder, patience_seconds));
   if (view.elsewhere) slurm::settle(view, layout);
   return view;

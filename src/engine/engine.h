@@ -1,6 +1,7 @@
 // engine.h - where a job runs. An engine gets one node process onto each node and knows no frameworks.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -61,18 +62,22 @@ Result<std::vector<std::string>> environment_notes(const spec::JobSpec& spec,
 Result<Handle> submit(Submission submission, Interrupts& interrupts);
 
 // A job whose coordinator and folder are on another machine: `phalanx WORDS` is to be run there, with our
-// standard input and outputs. Nothing: the job is here. Else the exit code. Without a terminal, SIGINT and
-// SIGTERM ask `on_signal` (false: leave at once), if given.
-Result<std::optional<int>> run_elsewhere(const std::string& job_folder, const std::vector<std::string>& words,
-                                         const std::function<bool(int signal)>& on_signal = {});
+// standard input and outputs. Nothing: the job is here. Else the exit code; Code::unavailable where it cannot
+// be reached, or the connection breaks. SIGINT, SIGTERM and SIGHUP ask `on_signal` (false: leave at once), if
+// given; a terminal's Ctrl-C goes there. At the deadline it is left too.
+Result<std::optional<int>> run_elsewhere(
+    const std::string& job_folder, const std::vector<std::string>& words,
+    const std::function<bool(int signal)>& on_signal = {},
+    std::optional<std::chrono::steady_clock::time_point> deadline = std::nullopt);
 
 // What `phalanx WORDS` prints there. Nothing: the job, or all that it has left, is here.
 Result<std::optional<std::string>> printed_elsewhere(const std::string& job_folder,
                                                      const std::vector<std::string>& words);
 
 // A job as it stands, wherever its folder is and whoever has it. As job::read_job; Code::unavailable where
-// the machine that has it cannot be reached.
-Result<job::JobView> view_of(const std::string& job_folder, double patience_seconds = 8);
+// the machine that has it cannot be reached, or does not answer within the limit.
+Result<job::JobView> view_of(const std::string& job_folder, double patience_seconds = 8,
+                             std::chrono::seconds limit = std::chrono::seconds(15));
 
 // Asks for the end of a job whose coordinator does not listen on this machine: by its scheduler.
 // Code::unavailable where it has none.

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import re
 import shutil
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -360,3 +364,76 @@ def test_slurm_keeps_no_secret(batch: Place, slurm: Slurm, tmp_path: Path) -> No
     ended(batch, "Canceled")
     slurm.wait("all jobs to end", lambda: not slurm.jobs())
     assert not files_with(batch.phalanx.home, SECRET)
+
+
+def ssh_that_waits(waits: subprocess.Popen[str]) -> bool:
+    """Whether `wait` listens for its signals, and has its ssh."""
+    children = Path(f"/proc/{waits.pid}/task/{waits.pid}/children").read_text().split()
+
+    def line_of(pid: str) -> bytes:
+        try:
+            return Path(f"/proc/{pid}/cmdline").read_bytes()
+        except (FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+            return b""
+
+    return any(b"await" in line_of(pid) for pid in children)
+
+
+def test_waiting_outlives_a_connection_that_breaks(private: Place, hosts: Hosts, tmp_path: Path) -> None:
+    detach(private, tmp_path, nodes=1)
+    here = private.phalanx.run("launch", "--name", "here", "--detach", "--", "sh", "-c", "exit 3")
+    assert here.returncode == 0, here.stderr
+    waits = private.phalanx.start("wait", "job", "here", env=private.env)
+    eventually(lambda: ssh_that_waits(waits), 60)
+    hosts.kill_sshd("h1")
+    machine = hosts.machines["h1"]
+    for pid, args in machine.processes().items():
+        if args.startswith("sshd") and "@" in args:
+            machine.call("kill", "-KILL", str(pid))
+    line_with("job: h1", waits.stdout)  # ... cannot be reached; trying again
+    hosts.start_sshd("h1")
+    hosts.wait_for_sshd("h1")
+    assert private.run("cancel", "job").returncode == 0
+    said, _ = waits.communicate(timeout=120)
+    assert waits.returncode == 143, said
+    assert "job canceled" in said
+    assert "here failed" in said
+
+
+def test_a_machine_that_is_away_does_not_keep_others_from_being_waited_for(
+    private: Place, hosts: Hosts, tmp_path: Path
+) -> None:
+    detach(private, tmp_path, nodes=1)
+    here = private.phalanx.run("launch", "--name", "here", "--detach", "--", "sh", "-c", "exit 3")
+    assert here.returncode == 0, here.stderr
+    hosts.kill_host("h1")
+    done = private.run("wait", "job", "here", "--timeout", "1")
+    assert done.returncode == 125
+    assert "job: h1, where the job is" in done.stderr
+    assert "here failed" in done.stderr
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_waiting_for_a_second_job_too(
+    private: Place, tmp_path: Path, how: signal.Signals
+) -> None:
+    """In a terminal, where ssh has that meanwhile; of the first job the signals were listened for."""
+    detach(private, tmp_path, nodes=1)
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    words = ["launch", "--name", "here", "--detach", "--", "sh", "-c", f"read line < {gate}"]
+    assert private.phalanx.run(*words).returncode == 0
+    master, slave = pty.openpty()
+    terminal = {"stdin": slave, "stdout": slave, "stderr": slave, "start_new_session": True}
+    waits = private.phalanx.start("wait", "here", "job", env=private.env, **terminal)
+    os.close(slave)
+    eventually(
+        lambda: "inotify" in "".join(str(fd.readlink()) for fd in Path(f"/proc/{waits.pid}/fd").iterdir())
+    )
+    gate.write_text("go\n")
+    eventually(lambda: ssh_that_waits(waits), 60)
+    waits.send_signal(how)
+    assert waits.wait(60) == 128 + how
+    os.close(master)
+    assert shown(private)["state"] == "Running"
+    assert private.run("cancel", "--kill", "job").returncode == 0

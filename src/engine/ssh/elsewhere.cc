@@ -76,9 +76,9 @@ bool is_known(const job::Layout& layout) {
   return ::stat(layout.events().c_str(), &info) == 0 && info.st_size > 0;
 }
 
-Result<job::JobView> view(const Elsewhere& elsewhere, const job::Layout& layout, double patience_seconds) {
-  constexpr std::chrono::seconds kLimit{15};
-  const auto answer = TRY(ask(elsewhere, {"events", name_of(layout)}, kLimit));
+Result<job::JobView> view(const Elsewhere& elsewhere, const job::Layout& layout, double patience_seconds,
+                          std::chrono::seconds limit) {
+  const auto answer = TRY(ask(elsewhere, {"events", name_of(layout)}, limit));
   const size_t line = answer.output.find('\n');  // "alive" or "dead", then the log
   if (answer.code != 0 || line == std::string::npos)
     return Error{Code::not_found, elsewhere.host + " has no job " + name_of(layout) + " any more"};
@@ -145,15 +145,23 @@ class LentTerminal {
   void (*before_)(int);
 };
 
+// What ends the watching: not SIGHUP under nohup, which a blocked signal would forget.
+std::vector<int> ending_signals() {
+  struct sigaction action {};
+  const bool ignored = ::sigaction(SIGHUP, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+  return ignored ? std::vector<int>{SIGINT, SIGTERM} : std::vector<int>{SIGINT, SIGTERM, SIGHUP};
+}
+
 }  // namespace
 
 Result<int> run_there(const Elsewhere& elsewhere, const std::vector<std::string>& words,
-                      const OnSignal& on_signal) {
+                      const OnSignal& on_signal,
+                      std::optional<std::chrono::steady_clock::time_point> deadline) {
   const bool terminal = ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
   Loop loop;
   Loop::Watch signals;
-  if (!terminal && on_signal)
-    signals = loop.on_signals({SIGINT, SIGTERM, SIGHUP}, [&](int signal) {
+  if (on_signal)
+    signals = loop.on_signals(ending_signals(), [&](int signal) {
       if (!on_signal(signal)) loop.stop();
     });
   const process::Spawned child = TRY(start_ssh(elsewhere, words, terminal));
@@ -162,12 +170,20 @@ Result<int> run_there(const Elsewhere& elsewhere, const std::vector<std::string>
   std::optional<LentTerminal> lent;
   if (terminal) lent.emplace(child.pid);
   const auto watch = loop.watch(end.get(), EPOLLIN, [&](uint32_t) { loop.stop(); });
+  Loop::Timer due;
+  bool late = false;
+  if (deadline)
+    due = loop.at(*deadline, [&] {
+      late = true;
+      loop.stop();
+    });
   loop.run();
   int status = 0;
   if (::waitpid(child.pid, &status, WNOHANG) == child.pid) return code_of(status);
-  ::kill(-child.pid, SIGTERM);  // a signal of ours has ended the watching
+  ::kill(-child.pid, SIGTERM);  // a signal of ours, or the deadline, has ended the watching
   ::waitpid(child.pid, &status, 0);
-  return code_of(status);
+  constexpr int kCouldNot = 255;  // as ssh says it
+  return late ? kCouldNot : code_of(status);
 }
 
 }  // namespace phalanx::engine::ssh

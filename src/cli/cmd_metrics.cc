@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -244,6 +245,13 @@ class Metrics : public Command {
     return chart;
   }
 
+  // A step as a plot has it, which beyond 2^53 is not exact, and may be beyond what an integer holds.
+  static std::string whole(double x) {
+    char text[32];
+    const auto [end, error] = std::to_chars(text, text + sizeof text, x, std::chars_format::fixed, 0);
+    return error == std::errc() ? std::string(text, end) : short_number(x);
+  }
+
   // Of single values there is no curve: they are printed.
   static std::string drawn(const plot::Chart& chart, const plot::TextStyle& style) {
     for (const plot::Line& line : chart.lines)
@@ -253,8 +261,7 @@ class Metrics : public Command {
                        (chart.lines.size() > 1 ? " each" : "") + ", so no curve yet)\n";
     for (const plot::Line& line : chart.lines)
       for (const auto& [x, y] : line.points)
-        text += "  " + short_number(y) +
-                (chart.x_label == "step" ? " at step " + std::to_string(static_cast<int64_t>(x)) : "") +
+        text += "  " + short_number(y) + (chart.x_label == "step" ? " at step " + whole(x) : "") +
                 (chart.lines.size() > 1 ? "  " + line.label : "") + "\n";
     return text;
   }

@@ -52,7 +52,10 @@ class List : public Command {
       const auto view = view_of(job.folder);
       if (!view && view.error().code != Code::denied) continue;  // removed meanwhile
       if (!view) {
-        objects.push_back({{"name", job.name}, {"state", nullptr}, {"problem", view.error().reason}});
+        objects.push_back({{"name", job.name},
+                           {"state", nullptr},
+                           {"archived", exists(job::Layout{job.folder}.archived())},
+                           {"problem", view.error().reason}});
         rows.push_back({job.name, "cannot be read", "-", "-", "-", "-"});
         logged.emplace_back();
         continue;

@@ -13,6 +13,7 @@
 //      +- events.jsonl             what happened, one JSON object a line; locked by the living coordinator
 //      +- elsewhere.json           instead of all below: the job is on another machine, and which
 //      |                           (ssh computes)
+//      +- archived                 empty: `list` leaves the job out (`phalanx archive`)
 //      +- control                  socket of the coordinator (cancel); gone when it is
 //      +- cancel.json              who wants its end, where the coordinator is reached by a signal only
 //      |                           (Slurm)

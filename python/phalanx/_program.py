@@ -172,6 +172,12 @@ def failed(words: Sequence[str], exit_code: int, stderr: bytes) -> ProgramFailed
     return ProgramFailed(message, exit_code=exit_code, command=words)
 
 
+def _not_started(words: list[str], folder: str, error: OSError) -> ProgramFailed:
+    if not Path(folder).is_dir():
+        return ProgramFailed(f"The folder {folder} is not there.", command=words)
+    return ProgramFailed(f"`{_shown(words)}` cannot be started: {error.strerror}", command=words)
+
+
 def start(
     arguments: Sequence[str | os.PathLike[str]],
     *,
@@ -196,11 +202,7 @@ def start(
             start_new_session=own_session,
         )
     except OSError as error:
-        if not Path(folder).is_dir():
-            raise ProgramFailed(f"The folder {folder} is not there.", command=words) from error
-        raise ProgramFailed(
-            f"`{_shown(words)}` cannot be started: {error.strerror}", command=words
-        ) from error
+        raise _not_started(words, folder, error) from error
 
 
 def _wait_words(name: str, timeout: float | None) -> list[str]:
@@ -224,12 +226,18 @@ def wait(name: str, timeout: float | None) -> None:
 
 
 async def wait_async(name: str, timeout: float | None) -> None:
-    """As `wait`, for asyncio, and without a thread for each job that is waited for."""
+    """As `wait`, for asyncio. It takes no thread of the executor, of which there are few (before Python 3.12
+    asyncio itself has a thread for each process).
+    """
     words = await asyncio.to_thread(lambda: _words(program(), _wait_words(name, timeout)))
     pipe, null = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
-    process = await asyncio.create_subprocess_exec(
-        *words, stdin=null, stdout=pipe, stderr=pipe, cwd=current_folder(), start_new_session=True
-    )
+    folder = current_folder()
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *words, stdin=null, stdout=pipe, stderr=pipe, cwd=folder, start_new_session=True
+        )
+    except OSError as error:
+        raise _not_started(words, folder, error) from error
     try:
         await process.communicate()
     except BaseException:

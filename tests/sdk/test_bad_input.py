@@ -355,6 +355,8 @@ def test_a_program_that_cannot_be_started_says_so(here: Path, monkeypatch: pytes
     monkeypatch.setenv("PHALANX", str(broken))
     with pytest.raises(px.ProgramFailed, match="cannot be started"):
         px.submit(job("true"))
+    with pytest.raises(px.ProgramFailed, match="cannot be started"):
+        asyncio.run(px.Job("x").wait_async())
 
 
 def test_another_version_is_said_once(here: Path, phalanx: Phalanx, monkeypatch: pytest.MonkeyPatch) -> None:

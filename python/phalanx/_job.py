@@ -237,6 +237,18 @@ class Job:
         """As `cancel`, for asyncio."""
         return await asyncio.to_thread(lambda: self.cancel(kill=kill, wait=wait))
 
+    def archive(self) -> Job:
+        """`phalanx list` leaves it out from now on; nothing of it is removed."""
+        with self._found():
+            _program.call(_program.of_job(["archive"], self._name))
+        return self
+
+    def restore(self) -> Job:
+        """Takes back `archive`."""
+        with self._found():
+            _program.call(_program.of_job(["archive", "--restore"], self._name))
+        return self
+
     def download(
         self,
         path: str | os.PathLike[str] = ".",

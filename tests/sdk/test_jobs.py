@@ -181,6 +181,12 @@ def test_more_jobs_are_awaited_than_there_are_threads(here: Path) -> None:
     asyncio.run(all_of_them())
 
 
+def test_a_job_is_archived_and_taken_back(here: Path) -> None:
+    done = px.submit(job("true")).wait()
+    assert (done.archive().folder / "archived").exists()
+    assert not (done.restore().folder / "archived").exists()
+
+
 def test_logs_follow_rank_and_tail(here: Path) -> None:
     running = px.submit(job('echo "first $RANK"; echo "last $RANK"; cat'), procs_per_node=2)
     running.wait()

@@ -21,14 +21,10 @@ class Archive : public Command {
   }
 
   int run() override {
-    std::vector<JobEntry> jobs;
-    for (const std::string& name : names_) {  // all names are right, or nothing is done
-      auto found = find_job(name, exact_);
-      if (!found) return fail(found.error(), static_cast<int>(Exit::failed));
-      jobs.push_back(std::move(*found));
-    }
+    const auto jobs = find_jobs(names_, exact_);  // all names are right, or nothing is done
+    if (!jobs) return fail(jobs.error(), static_cast<int>(Exit::failed));
     bool ok = true;
-    for (const JobEntry& job : jobs)
+    for (const JobEntry& job : *jobs)
       if (const Status done = mark(job::Layout{job.folder}.archived()); !done) {
         say(job.name + ": " + done.error().reason);
         ok = false;

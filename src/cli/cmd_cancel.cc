@@ -51,15 +51,11 @@ class Cancel : public Command {
   }
 
   int run() override {
-    std::vector<JobEntry> jobs;
-    for (const std::string& name : names_) {  // all names are right, or nothing is stopped
-      auto found = find_job(name, exact_);
-      if (!found) return fail(found.error(), static_cast<int>(Exit::failed));
-      jobs.push_back(std::move(*found));
-    }
+    const auto jobs = find_jobs(names_, exact_);  // all names are right, or nothing is stopped
+    if (!jobs) return fail(jobs.error(), static_cast<int>(Exit::failed));
     bool ok = true;
     std::vector<Stopping> stopping;
-    for (const JobEntry& job : jobs) ok = request(job, stopping) && ok;
+    for (const JobEntry& job : *jobs) ok = request(job, stopping) && ok;
     for (Stopping& one : stopping)
       if (!no_wait_) ok = wait(std::move(one)) && ok;
     return static_cast<int>(ok ? Exit::ok : Exit::failed);

@@ -66,16 +66,12 @@ class Wait : public Command {
 
   int run() override {
     if (names_.empty()) names_.emplace_back();
-    std::vector<JobEntry> jobs;
-    for (const std::string& name : names_) {  // all names are right, or none is waited for
-      auto found = find_job(name, exact_);
-      if (!found) return fail(found.error(), kRefused);
-      jobs.push_back(std::move(*found));
-    }
+    const auto jobs = find_jobs(names_, exact_);  // all names are right, or none is waited for
+    if (!jobs) return fail(jobs.error(), kRefused);
     deadline_ = deadline_after(seconds_);
     int code = 0;
     std::vector<std::string> late;
-    for (const JobEntry& job : jobs) {
+    for (const JobEntry& job : *jobs) {
       const auto end = wait_for(job);
       if (!end) {  // the others are waited for all the same
         const int failed = fail(job.name + ": " + end.error().reason, kRefused);
@@ -83,7 +79,7 @@ class Wait : public Command {
         continue;
       }
       const bool final = job::is_final(end->view.state);
-      if (end->signal != 0 && (!final || &job != &jobs.back())) return leave(jobs.size(), job, end->signal);
+      if (end->signal != 0 && (!final || &job != &jobs->back())) return leave(jobs->size(), job, end->signal);
       if (!final) {
         late.push_back(job.name);
         continue;

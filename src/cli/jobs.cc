@@ -77,6 +77,13 @@ Result<JobEntry> find_job(const std::string& name, bool exact) {
   return Error{Code::invalid, "several jobs start with " + spec::shown(name) + ": " + spec::join(matching)};
 }
 
+Result<std::vector<JobEntry>> find_jobs(const std::vector<std::string>& names, bool exact) {
+  std::vector<JobEntry> jobs;
+  jobs.reserve(names.size());
+  for (const std::string& name : names) jobs.push_back(TRY(find_job(name, exact)));
+  return jobs;
+}
+
 boost::json::object job_object(const job::JobView& view, const std::string& folder, bool with_metrics) {
   const job::Layout layout{folder};
   boost::json::object object = job::to_json(view), outputs;

@@ -21,6 +21,8 @@ Result<std::vector<JobEntry>> all_jobs();
 
 // `name` exactly, or, unless `exact`, the one job that starts so, or (empty) the latest.
 Result<JobEntry> find_job(const std::string& name, bool exact = false);
+// Each of the names so, in their order; the error of the first that is not found.
+Result<std::vector<JobEntry>> find_jobs(const std::vector<std::string>& names, bool exact);
 
 // "HOST:" before each path of a job that is on another machine; "" of one that is here, and is looked at from
 // here.
